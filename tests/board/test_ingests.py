@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from msgspec import structs
 
-from carrel.board import Ingests, LogSource, NewLog, accept, ingests, record
+from carrel.board import Ingests, LogSource, NewLog, accept, record
 from carrel.journal.store import entries_since
-from carrel.kernel import Code, Refusal, ToolVisibility
+from carrel.kernel import Code, Refusal, ToolVisibility, limits
 from carrel.kernel.limits import INGEST_RETRY_SECONDS
 from carrel.kernel.settings import IntakeSettings
 from tests.harness.engine import MAIN, Engine, open_engine
@@ -52,7 +52,7 @@ async def test_what_is_refused_later_holds_back_nothing(engine: Engine) -> None:
 
 
 async def test_more_entries_than_may_wait_are_refused_together(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingests, "INGEST_WAITING_MAX", 3)
+    monkeypatch.setattr(limits, "INGEST_WAITING_MAX", 3)
     await send(engine, line("one"))
     with pytest.raises(Refusal) as refused:
         await send(engine, *(line(f"more {n}") for n in range(3)))

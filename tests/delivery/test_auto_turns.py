@@ -37,7 +37,7 @@ async def stop(server: Server, auto: AutoRun) -> None:
 
 async def ended(server: Server, auto: AutoRun) -> AutoRun:
     """Return an auto run once it has ended."""
-    return await until(server, auto, lambda found: not found.is_live)
+    return await until(server, auto, lambda found: found.ended_at is not None)
 
 
 async def until(server: Server, auto: AutoRun, holds: Any) -> AutoRun:

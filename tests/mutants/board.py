@@ -55,7 +55,7 @@ BOARD = (
     Mutant(
         "an entry is sorted into a topic of another space",
         "board/classifier/sorter.py",
-        "    if store.hold_topic(tx, access, topic_id) != case.space_id:",
+        "    if store.hold_topic(tx, access, topic_id) != space_id:",
         "    if store.hold_topic(tx, access, topic_id) is None:",
         "tests/board/classifier/test_duty.py",
     ),

@@ -258,7 +258,7 @@ EDGE = (
     Mutant(
         "a vector may have any number of dimensions",
         "search/embedders.py",
-        "        if found.shape[1] > SEARCH_DIMENSIONS_MAX:",
+        "        if found.shape[1] > limits.SEARCH_DIMENSIONS_MAX:",
         "        if found.shape[1] < 0:",
         "tests/search/test_embedders.py -k nonsense",
     ),

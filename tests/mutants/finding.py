@@ -236,7 +236,7 @@ FINDING = (
     Mutant(
         "a search that a run waits for looks as closely as any",
         "search/ranking.py",
-        "window = min(window, SEARCH_QUICK_CANDIDATES) if query.quick else window",
+        "window = min(window, limits.SEARCH_QUICK_CANDIDATES) if query.quick else window",
         "pass",
         _FINDING,
     ),
@@ -306,8 +306,8 @@ FINDING = (
     Mutant(
         "topics of different spaces can be merged",
         "board/classifier/merges.py",
-        "if spaces[0] != spaces[1] or not spaces[0]:",
-        "if not spaces[0]:",
+        "return bool(spaces) and spaces == spaces_of_topic(tx, access, other_id)",
+        "return bool(spaces)",
         "tests/surfaces/api/test_topic_merges.py",
     ),
     Mutant(

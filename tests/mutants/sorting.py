@@ -12,15 +12,15 @@ SORTING = (
     Mutant(
         "more entries than may wait are accepted",
         "board/ingests.py",
-        "if store.count_ingests(tx, access, INGEST_WAITING_MAX) + len(logs) > INGEST_WAITING_MAX:",
+        "if store.count_ingests(tx, access, limits.INGEST_WAITING_MAX) + len(logs) > limits.INGEST_WAITING_MAX:",
         "if False:",
         _INGESTS,
     ),
     Mutant(
         "entries that come together are not counted before they are accepted",
         "board/ingests.py",
-        "if store.count_ingests(tx, access, INGEST_WAITING_MAX) + len(logs) > INGEST_WAITING_MAX:",
-        "if store.count_ingests(tx, access, INGEST_WAITING_MAX) >= INGEST_WAITING_MAX:",
+        "if store.count_ingests(tx, access, limits.INGEST_WAITING_MAX) + len(logs) > limits.INGEST_WAITING_MAX:",
+        "if store.count_ingests(tx, access, limits.INGEST_WAITING_MAX) >= limits.INGEST_WAITING_MAX:",
         _INGESTS,
     ),
     Mutant(
@@ -82,15 +82,15 @@ SORTING = (
     Mutant(
         "the classifier undoes where a person has put an entry",
         "board/classifier/sorter.py",
-        'if entry.classification == "pending" and _where(entry) == _where(wanted[entry.id])',
-        'if entry.classification == "pending"',
+        " if (entry.topic_id, entry.task_id, entry.space_id) == places[entry.id]]",
+        "]",
         _CONVERGENCE,
     ),
     Mutant(
         "the classifier sorts what a person has settled",
         "board/classifier/sorter.py",
-        'if entry.classification == "pending" and _where(entry) == _where(wanted[entry.id])',
-        "if _where(entry) == _where(wanted[entry.id])",
+        'for entry in entries_by_id(tx, access, places) if entry.classification == "pending")',
+        "for entry in entries_by_id(tx, access, places))",
         _CONVERGENCE,
     ),
     Mutant(
@@ -250,8 +250,8 @@ SORTING = (
     Mutant(
         "topics that are visible in other spaces are merged",
         "board/classifier/merges.py",
-        "if spaces[0] != spaces[1] or not spaces[0]:",
-        "if False:",
+        "return bool(spaces) and spaces == spaces_of_topic(tx, access, other_id)",
+        "return True",
         _MERGES,
     ),
     Mutant(
@@ -306,7 +306,7 @@ SORTING = (
     Mutant(
         "a message is moved into a topic of another space",
         "board/classifier/merges.py",
-        "    if _distance(tx, access, move.topic_id, to) is not None:\n        return set()\n",
+        "    if not _share_spaces(tx, access, move.topic_id, to):\n        return set()\n",
         "",
         _MERGES,
     ),

@@ -105,8 +105,8 @@ WORK = (
     Mutant(
         "an agent marks a task as done from any status",
         "work/permissions.py",
-        '            if before != "review" and not ',
-        "            if False and not ",
+        '        if before != "review" and not ',
+        "        if False and not ",
         f"{_FOLDER}/test_moves.py",
     ),
     Mutant(
@@ -223,16 +223,16 @@ WORK = (
     ),
     Mutant(
         "a task stays assigned to a user who was removed",
-        "work/observers.py",
-        "    drop_user(tx, removed.access, removed.user_id)",
-        "    pass",
+        "work/assignments.py",
+        '        take_off(tx, access, actor, task, [("user", user_id)], directory, Rules())',
+        "        pass",
         f"{_FOLDER}/test_tasks.py",
     ),
     Mutant(
         "a task is moved past its need for an assignee",
         "work/moves.py",
-        "if any(status in NEEDS_ASSIGNEE for status in way) and not has_assignee:",
-        "if way[-1] in NEEDS_ASSIGNEE and not has_assignee:",
+        "next((status for status in way if status in NEEDS_ASSIGNEE), None)",
+        "next((status for status in way[-1:] if status in NEEDS_ASSIGNEE), None)",
         f"{_FOLDER}/test_moves.py",
     ),
     Mutant(
@@ -259,7 +259,7 @@ WORK = (
     Mutant(
         "any update of a topic moves it to the space of its tags",
         "topics/topics.py",
-        "    if tags != topic.tags:",
+        "    if tags != topic.tags or change.space_id is not UNSET:",
         "    if True:",
         "tests/topics/test_topics.py",
     ),

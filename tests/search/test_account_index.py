@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from carrel.kernel import Code, Refusal
-from carrel.search import Search, account_index, ranking, store
+from carrel.kernel import Code, Refusal, limits
+from carrel.search import Search, account_index
 from carrel.storage import Database, LongTx, Row
 from carrel.storage.database import InAccount
 from tests.harness.wrapped_database import WrappedDatabase
@@ -26,8 +26,7 @@ async def cars(store_url: str) -> AsyncIterator[Board]:
 async def test_more_removals_than_are_remembered_load_everything_anew(
     cars: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "SEARCH_REMOVALS_MAX", 3)
-    monkeypatch.setattr(account_index, "SEARCH_REMOVALS_MAX", 3)
+    monkeypatch.setattr(limits, "SEARCH_REMOVALS_MAX", 3)
     for n in range(12):
         await cars.put(f"e{n}", "vehicle")
     assert len(await cars.logs("car")) == 12
@@ -40,7 +39,7 @@ async def test_more_removals_than_are_remembered_load_everything_anew(
 
 
 async def test_documents_are_loaded_page_by_page(cars: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "SEARCH_LOAD_ROWS", 3)
+    monkeypatch.setattr(limits, "SEARCH_LOAD_ROWS", 3)
     for n in range(10):
         await cars.put(f"e{n}", "vehicle")
     assert len(await cars.logs("car")) == 10
@@ -83,7 +82,7 @@ class SlowPage(WrappedTransaction):
 async def test_loading_that_ran_out_of_time_goes_on_where_it_was(cars: Board, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(10):
         await cars.put(f"e{n}", "vehicle")
-    monkeypatch.setattr(store, "SEARCH_LOAD_ROWS", 4)
+    monkeypatch.setattr(limits, "SEARCH_LOAD_ROWS", 4)
     pages = list[object]()
     cars.search = Search(SlowPages(cars.engine.db, pages), cars.embedder, cars.settings)
     with pytest.raises(Refusal):
@@ -99,7 +98,7 @@ async def test_loading_that_ran_out_of_time_goes_on_where_it_was(cars: Board, mo
 async def test_a_word_that_too_many_have_still_counts_among_the_candidates(
     cars: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MAX", 5)
+    monkeypatch.setattr(limits, "SEARCH_MATCHES_PER_WORD_MAX", 5)
     by_words = Board(cars.engine)
     for n in range(20):
         await by_words.put(f"x{n}", f"common {n}", session_key=f"k{n}")
@@ -110,9 +109,9 @@ async def test_a_word_that_too_many_have_still_counts_among_the_candidates(
 
 
 async def test_a_quick_search_looks_at_the_newest_alone(cars: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranking, "SEARCH_QUICK_MATCHES_MAX", 5)
-    monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MIN", 1)
-    monkeypatch.setattr(ranking, "SEARCH_QUICK_VECTORS_MAX", 5)
+    monkeypatch.setattr(limits, "SEARCH_QUICK_MATCHES_MAX", 5)
+    monkeypatch.setattr(limits, "SEARCH_MATCHES_PER_WORD_MIN", 1)
+    monkeypatch.setattr(limits, "SEARCH_QUICK_VECTORS_MAX", 5)
     for n in range(20):
         await cars.put(f"e{n}", "vehicle", session_key=f"k{n}")
     newest = {f"e{n}" for n in range(15, 20)}
@@ -124,8 +123,8 @@ async def test_a_quick_search_looks_at_the_newest_alone(cars: Board, monkeypatch
 async def test_each_word_of_a_long_text_brings_up_some_however_many_words_there_are(
     cars: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranking, "SEARCH_QUICK_MATCHES_MAX", 4)
-    monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MIN", 3)
+    monkeypatch.setattr(limits, "SEARCH_QUICK_MATCHES_MAX", 4)
+    monkeypatch.setattr(limits, "SEARCH_MATCHES_PER_WORD_MIN", 3)
     by_words = Board(cars.engine)
     for n, word in enumerate(["pump", "pump", "valve", "valve", "seal", "hose", "hose", "hose"]):
         await by_words.put(f"e{n}", word, session_key=f"k{n}")
@@ -158,7 +157,7 @@ async def test_entries_that_come_out_of_order_are_put_into_it(cars: Board) -> No
 async def test_accounts_that_were_searched_least_recently_are_dropped(
     cars: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(account_index, "SEARCH_DOCUMENTS_IN_MEMORY_MAX", 2)
+    monkeypatch.setattr(limits, "SEARCH_DOCUMENTS_IN_MEMORY_MAX", 2)
     other = Board(cars.engine, cars.embedder, await cars.engine.another_account("other"))
     other.search = cars.search
     for at in (cars, other):

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from carrel.kernel import system_access
-from carrel.search import Document, SearchResult, ranking, store
+from carrel.kernel import limits, system_access
+from carrel.search import Document, SearchResult, store
 from carrel.search.model import Scope
 from carrel.storage import Tx
 from tests.requirements.mark import requirement
@@ -159,7 +159,7 @@ async def test_accounts_whose_ids_end_alike_find_nothing_of_one_another(alike: B
 async def test_in_a_scope_of_most_documents_an_old_match_is_found_behind_many_newer_ones_elsewhere(
     alike: Board, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ranking, "SEARCH_MATCHES_PER_WORD_MAX", 5)
+    monkeypatch.setattr(limits, "SEARCH_MATCHES_PER_WORD_MAX", 5)
     by_words = Board(alike.engine)
     await by_words.put("old", "gasket", spaces=("s1",), session_key="a")
     for n in range(30):

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 from msgspec import structs
 
-from carrel.work.mentions import Mention
+from carrel.work.mentions import MentionShape
 from carrel.work.model import MOVES, Party, PartyKind, Task
 from carrel.work.notices import Audience, Recipient
 from tests.requirements.mark import requirement
@@ -70,10 +70,10 @@ def test_a_message_reaches_exactly_those_it_concerns(author: tuple[PartyKind, st
 @pytest.mark.parametrize(("status", "is_chat"), [*product(MOVES, (False, True))])
 def test_a_mention_reaches_who_is_meant_once_and_silences_the_other_agents(status: str, is_chat: bool) -> None:
     mentions = [
-        Mention("agent", "outsider"),
-        Mention("agent", "worker"),
-        Mention("user", "stranger"),
-        Mention("user", "ada"),
+        MentionShape(kind="agent", id="outsider"),
+        MentionShape(kind="agent", id="worker"),
+        MentionShape(kind="user", id="stranger"),
+        MentionShape(kind="user", id="ada"),
     ]
     found = audience(status, is_chat=is_chat).of_message(("user", "ada"), mentions)
     mentioned = {each.id for each in found if each.type == "mention"}
@@ -81,12 +81,12 @@ def test_a_mention_reaches_who_is_meant_once_and_silences_the_other_agents(statu
     assert mentioned == {"stranger"} | ({"outsider", "worker"} if agents_hear else set())
     updated = {each.id for each in found if each.type == "thread_update"}
     assert updated == {"bob", "boss"} | ({CHIEF} if is_chat else set())
-    to_chief = audience(status, is_chat=is_chat).of_message(("user", "ada"), [Mention("agent", CHIEF)])
+    to_chief = audience(status, is_chat=is_chat).of_message(("user", "ada"), [MentionShape(kind="agent", id=CHIEF)])
     assert (Recipient("agent", CHIEF, "mention") in to_chief) == (is_chat or status != "archived")
 
 
 def test_mentioning_only_people_silences_no_agent() -> None:
-    found = audience("in_progress").of_message(("user", "ada"), [Mention("user", "bob")])
+    found = audience("in_progress").of_message(("user", "ada"), [MentionShape(kind="user", id="bob")])
     assert Recipient("agent", "worker", "thread_update") in found
     assert Recipient("user", "bob", "mention") in found
 

@@ -26,10 +26,7 @@ class Renewal(Struct, frozen=True):
 
 
 def note_digest(tx: Tx, access: Access, kind: Kind, item_id: str, interval_ms: int) -> None:
-    """Record that a digest is outdated; it is renewed once it is older than the interval.
-
-    The row is locked for the rest of the transaction.
-    """
+    """Lock a topic or a task, and record that its digest is outdated: it is renewed once older than the interval."""
     sql = (
         f"UPDATE {_TABLES[kind]} SET digest_due_at = COALESCE(digest_due_at, CASE WHEN digest_updated_at + :interval "
         f"> :now THEN digest_updated_at + :interval ELSE :now END) WHERE {_ONE}"
@@ -93,11 +90,8 @@ def entries_told_of(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: 
     A topic's digest leaves out its tasks' entries, since readers of other tasks see it; the digest of a reopened task
     begins at the reopening.
     """
-    mine = (
-        "task_id IS NULL"
-        if kind == "topic"
-        else ("seq > (SELECT t.reopened_seq FROM tasks t WHERE t.account_id = :account AND t.id = :id)")
-    )
+    since = "seq > (SELECT t.reopened_seq FROM tasks t WHERE t.account_id = :account AND t.id = :id)"
+    mine = "task_id IS NULL" if kind == "topic" else since
     sql = (
         f"SELECT id FROM entries WHERE account_id = :account AND {kind}_id = :id AND classification = 'classified' "
         f"AND {mine} AND NOT (role = 'user' AND auto_run_id IS NOT NULL) ORDER BY seq DESC LIMIT :limit"

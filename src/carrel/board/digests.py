@@ -80,7 +80,8 @@ def digest_by_rule(material: Material, chars_max: int) -> str:
     notes = [Said("Note", entry, _telling(entry)) for entry in reversed(said) if entry.type == "note"]
     lines = [*standing, *newest, *notes[:DIGEST_LINES_MAX]]
     earlier = _adding([entry for entry in said if entry.id not in {line.entry.id for line in lines}], lines)
-    return _fitting(map(_line, (*lines, *earlier)), chars_max)
+    shown = ((each.entry.provenance.marked(each.title), each.text) for each in (*lines, *earlier) if each.text)
+    return _fitting((f"{title}: {short(text, DIGEST_SENTENCE_CHARS_MAX)}" for title, text in shown), chars_max)
 
 
 def _standing(said: Sequence[Entry]) -> list[Said]:
@@ -145,7 +146,7 @@ def _telling(entry: Entry) -> str:
 def _fitting(lines: Iterable[str], chars_max: int) -> str:
     """As many whole lines as fit."""
     kept, left = list[str](), chars_max
-    for line in filter(None, lines):
+    for line in lines:
         if len(line) > left:
             break
         kept.append(line)
@@ -155,20 +156,11 @@ def _fitting(lines: Iterable[str], chars_max: int) -> str:
 
 def material_text(material: Material) -> str:
     """Return the material as shown to a model."""
-    said = [
-        f"{iso(entry.created_at)} {entry.provenance.marked(entry.author_kind)}: "
-        + clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)
-        for entry in material.said
-    ]
-    return "\n".join((f"Name: {one_line(material.name)}", "Entries:", *said))
-
-
-def _line(said: Said) -> str:
-    return (
-        f"{said.entry.provenance.marked(said.title)}: {short(said.text, DIGEST_SENTENCE_CHARS_MAX)}"
-        if said.text
-        else ""
-    )
+    lines = [f"Name: {one_line(material.name)}", "Entries:"]
+    for entry in material.said:
+        text = clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)
+        lines.append(f"{iso(entry.created_at)} {entry.provenance.marked(entry.author_kind)}: {text}")
+    return "\n".join(lines)
 
 
 async def renew_digests(
@@ -191,9 +183,7 @@ async def renew_digests(
         await db.write(partial(_write, access=access, settings=settings, renewal=renewal, material=material, text=text))
 
 
-def _write(
-    tx: Tx, access: Access, settings: DigestsSettings, renewal: Renewal, material: Material, text: str
-) -> None:  # fmt: skip
+def _write(tx: Tx, access: Access, settings: DigestsSettings, renewal: Renewal, material: Material, text: str) -> None:
     """Write a digest; messages that arrive meanwhile go into the next one."""
     kind, item_id = renewal.kind, renewal.id
     # From here on, whoever deletes a quoted entry waits, and then removes the digest.

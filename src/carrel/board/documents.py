@@ -72,11 +72,8 @@ def document_of_entry(
         # The orchestrator chat is not on the board: its messages belong to its participants.
         task = None
     task_id, task_topic = (None, None) if task is None else (task.id, task.topic_id)
-    inherited = (
-        *(() if task is None else (task.space_id,)),
-        *_topic_spaces(topics, entry.topic_id),
-        *_topic_spaces(topics, task_topic),
-    )
+    above = (*_topic_spaces(topics, entry.topic_id), *_topic_spaces(topics, task_topic))
+    inherited = above if task is None else (task.space_id, *above)
     own = entry.space_id or (None if inherited else DEFAULT_SPACE)
     lane = recalls.of(entry.key)
     return Document(

@@ -14,14 +14,7 @@ from carrel.journal import DEFAULT_SPACE, Entry, clean, update_entry
 from carrel.journal import delete_entry as erase_entry
 from carrel.kernel import Access, Code, Provenance, Refusal, Shape, invalid, iso, not_found
 from carrel.kernel.limits import LOG_SUMMARY_CHARS_MAX, MESSAGE_CHARS_MAX
-from carrel.records import (
-    Attachment,
-    FileShape,
-    attachment_heads,
-    attachments_by_id,
-    delete_attachments,
-    upload_of,
-)
+from carrel.records import Attachment, FileShape, attachment_heads, attachments_by_id, delete_attachments, upload_of
 from carrel.runs import run_by_id
 from carrel.storage import Tx
 from carrel.topics import curate_topic
@@ -67,8 +60,7 @@ class LogShape(LogFields, frozen=True, kw_only=True):
 
 def readable_entry(tx: Tx, access: Access, entry_id: str) -> Entry:
     """Return an entry that the caller may see; otherwise refuse as not found."""
-    entry = store.entry_in_view(tx, access, entry_id)
-    if entry is None:
+    if (entry := store.entry_in_view(tx, access, entry_id)) is None:
         raise not_found("entry")
     return entry
 

@@ -51,6 +51,4 @@ def is_tool_trace(entry: Entry | NewEntry) -> bool:
 
 def is_subagent_key(session_key: str | None) -> bool:
     """Return whether a session key, of a lane or of another system, names a sub-agent's session."""
-    if session_key is None:
-        return False
-    return ":subagent:" in f":{session_key}:"
+    return session_key is not None and ":subagent:" in f":{session_key}:"

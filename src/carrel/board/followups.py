@@ -90,8 +90,7 @@ class Followups(StepDuty[Followup]):
     def advance(self, tx: Tx, item: Followup) -> None:
         """Check one run, if that is still due."""
         access = system_access(item.account_id)
-        seen = run_by_id(tx, access, item.run_id)
-        if seen is None:
+        if (seen := run_by_id(tx, access, item.run_id)) is None:
             return
         asked_in = _requester(tx, access, seen)
         # Lanes are always locked before rows.

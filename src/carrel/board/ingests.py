@@ -11,22 +11,7 @@ from carrel.board.ingest_store import Ingest
 from carrel.board.intake import check_log, record
 from carrel.board.locations import effective_key
 from carrel.board.model import NewLog
-from carrel.kernel import (
-    MS_PER_SECOND,
-    Access,
-    Code,
-    Echoes,
-    Refusal,
-    log_trouble,
-    system_access,
-)
-from carrel.kernel.limits import (
-    INGEST_ACCOUNTS_AT_A_TIME,
-    INGEST_ATTEMPTS_MAX,
-    INGEST_RETRY_SECONDS,
-    INGEST_ROWS_AT_A_TIME,
-    INGEST_WAITING_MAX,
-)
+from carrel.kernel import MS_PER_SECOND, Access, Code, Echoes, Refusal, limits, log_trouble, system_access
 from carrel.kernel.settings import IntakeSettings
 from carrel.storage import Duty, Tx
 
@@ -39,7 +24,7 @@ _OF_AGENT = re.compile(r"^agent:[^:]+:")
 def is_unrecorded(log: NewLog, settings: IntakeSettings) -> bool:
     """Return whether an entry comes from ourselves, or from a session that is not recorded on the board."""
     source = log.source
-    sent = (source.session_key, effective_key(None, source.conversation_id, source.thread_id, source.channel_id))
+    sent = (source.session_key, effective_key(structs.replace(source, session_key=None)))
     if Echoes.is_request(log.content):
         return True
     return any(Echoes.is_session(key) or _begins(key, settings.ignore_session_prefixes) for key in sent if key)
@@ -54,9 +39,9 @@ def accept(tx: Tx, access: Access, logs: Sequence[NewLog], settings: IntakeSetti
     """Accept entries to be stored soon, all or none; return an id for each accepted one."""
     for log in logs:
         check_log(access, log)
-    if store.count_ingests(tx, access, INGEST_WAITING_MAX) + len(logs) > INGEST_WAITING_MAX:
-        message = f"{INGEST_WAITING_MAX} entries wait to be stored already; try again later."
-        raise Refusal(Code.QUEUE_FULL, message, retry_after_seconds=INGEST_RETRY_SECONDS)
+    if store.count_ingests(tx, access, limits.INGEST_WAITING_MAX) + len(logs) > limits.INGEST_WAITING_MAX:
+        message = f"{limits.INGEST_WAITING_MAX} entries wait to be stored already; try again later."
+        raise Refusal(Code.QUEUE_FULL, message, retry_after_seconds=limits.INGEST_RETRY_SECONDS)
     accepted = [_waiting(tx, access, log) for log in logs if not is_unrecorded(log, settings)]
     for item in accepted:
         store.insert_ingest(tx, access, item)
@@ -76,15 +61,9 @@ class Ingests(Duty[str]):
 
     name = "ingests"
     bell = INGESTS
-    items_max = INGEST_ACCOUNTS_AT_A_TIME
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Return when an entry is next to be stored."""
-        return store.next_ingest_due(tx)
-
-    def take(self, tx: Tx, limit: int) -> list[str]:
-        """Return accounts with entries to be stored."""
-        return store.accounts_with_ingests(tx, limit)
+    items_max = limits.INGEST_ACCOUNTS_AT_A_TIME
+    next_due = staticmethod(store.next_ingest_due)
+    take = staticmethod(store.accounts_with_ingests)
 
     async def do(self, item: str) -> None:
         """Store the oldest entries of an account."""
@@ -92,14 +71,14 @@ class Ingests(Duty[str]):
 
 
 def _store_page(tx: Tx, access: Access) -> None:
-    for item in store.hold_ingests(tx, access, limit=INGEST_ROWS_AT_A_TIME):
+    for item in store.hold_ingests(tx, access, limit=limits.INGEST_ROWS_AT_A_TIME):
         try:
             tx.attempt(lambda item=item: record(tx, item.caller, item.log))  # type: ignore[misc]
         except Exception as error:  # boundary: a broken entry must not hold back others
             log_trouble(_log, "ingest_failed", error, ingest_id=item.id)
             # A refusal is final; other errors may be temporary.
-            if not isinstance(error, Refusal) and item.attempt + 1 < INGEST_ATTEMPTS_MAX:
-                later = tx.now + INGEST_RETRY_SECONDS * MS_PER_SECOND
+            if not isinstance(error, Refusal) and item.attempt + 1 < limits.INGEST_ATTEMPTS_MAX:
+                later = tx.now + limits.INGEST_RETRY_SECONDS * MS_PER_SECOND
                 store.postpone_ingest(tx, access, item.seq, item.attempt + 1, later)
                 continue
         store.delete_ingest(tx, access, item.seq)

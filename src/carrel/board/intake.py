@@ -63,9 +63,11 @@ def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
     elif log.type == "note" and (entry.topic_id or entry.task_id):
         # A note is sorted by its author.
         entry = structs.replace(entry, classification="classified")
-    written = append_once(tx, access, structs.replace(entry, dedupe=dedupe))
-    if written is None:
-        return Recorded(_taken(tx, access, log, said, dedupe), is_duplicate=True)
+    if (written := append_once(tx, access, structs.replace(entry, dedupe=dedupe))) is None:
+        # A concurrent request stored it, or another entry has the same id.
+        if (known := _repeated(tx, access, log, said, dedupe)) is None:
+            raise Refusal.of_taken_id(log.id)
+        return Recorded(known, is_duplicate=True)
     if log.attachment_ids:
         use_files(tx, access, actor_of(tx, access).party_id, log.attachment_ids, entry_id=written.id)
     link_spawned(tx, access, written, log.raw)
@@ -94,20 +96,19 @@ def _tied(tx: Tx, access: Access, log: NewLog) -> NewLog:
     """An entry about another one belongs with it, unless it says otherwise."""
     if log.related_id is None:
         return log
-    related = store.entry_in_view(tx, access, log.related_id)
-    if related is None:
+    if (related := store.entry_in_view(tx, access, log.related_id)) is None:
         raise invalid("relatedLogId", f"There is no entry '{log.related_id[:80]}'.")
     if log.topic_id is not None or log.task_id is not None:
         return log
-    return structs.replace(
-        log, topic_id=related.topic_id, task_id=related.task_id, space_id=log.space_id or related.space_id
-    )
+    space_id = log.space_id or related.space_id
+    return structs.replace(log, topic_id=related.topic_id, task_id=related.task_id, space_id=space_id)
 
 
 def _entry(
     tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, bucket: str | None, place: Location
 ) -> NewEntry:  # fmt: skip
     opened = open_session_of(tx, access, key) if key is not None and log.type == "conversation" else None
+    sent_under = {} if log.idempotency_key is None else {"idempotencyKey": log.idempotency_key}
     return NewEntry(
         id=log.id,
         type=log.type,
@@ -131,21 +132,15 @@ def _entry(
         space_id=None if place.space_id == DEFAULT_SPACE and log.space_id is None else place.space_id,
         related_id=log.related_id,
         source=_source(log, bucket, place),
-        details=_details(access, log),
+        details={Entry.REPORTER: access.name or access.actor_id} | sent_under,
         created_at=None if log.created_at is None else min(log.created_at, tx.now),
         attachment_ids=log.attachment_ids,
     )
 
 
-def _details(access: Access, log: NewLog) -> dict[str, Any]:
-    sender = {Entry.REPORTER: access.name or access.actor_id}
-    return sender if log.idempotency_key is None else sender | {"idempotencyKey": log.idempotency_key}
-
-
 def _source(log: NewLog, bucket: str | None, place: Location) -> dict[str, Any]:
     sent: dict[str, Any] = {name: value for name, value in to_builtins(log.source).items() if value is not None}
-    locked = board_key(bucket)
-    if locked is not None:
+    if (locked := board_key(bucket)) is not None:
         sent |= {"boardScopeKind": "task" if locked.task_id else "topic", "boardScopeLock": True}
     return sent | place.scope()
 
@@ -206,20 +201,10 @@ def _repeated(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | No
     return None if found is None else entries_by_id(tx, access, (found,))[0]
 
 
-def _echoed(
-    tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, place: Location
-) -> Entry | None:  # fmt: skip
+def _echoed(tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, place: Location) -> Entry | None:
     """The message that was said here already, if the host it was passed on to reports it or its answer."""
     if log.type != "conversation" or (key is None and place.task_id is None):
         return None
     since, text = tx.now - limits.ECHO_MINUTES * MS_PER_MINUTE, clean(log.content)
     found = store.entry_said_here(tx, access, key, place.task_id, said.role, text, since, limit=limits.ECHO_ENTRIES_MAX)
     return None if found is None else entries_by_id(tx, access, (found,))[0]
-
-
-def _taken(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | None) -> Entry:
-    """The entry that a concurrent request stored; Refusal if only the id is the same."""
-    known = _repeated(tx, access, log, said, dedupe)
-    if known is None:
-        raise Refusal.of_taken_id(log.id)
-    return known

@@ -35,8 +35,7 @@ def session_of(tx: Tx, access: Access, source: LogSource) -> tuple[str | None, s
 
     A board key is always a bucket, since its lane may be opened later.
     """
-    sent = effective_key(source.session_key, source.conversation_id, source.thread_id, source.channel_id)
-    if sent is None:
+    if (sent := effective_key(source)) is None:
         return None, None
     lane = lane_meant(tx, access, sent)
     return lane, sent if lane is None or board_key(sent) is not None else None
@@ -48,14 +47,11 @@ def lane_meant(tx: Tx, access: Access, session_key: str) -> str | None:
     try:
         found = find_session(tx, access, reference, forbids_hidden=True)
     except Refusal as refusal:
-        if refusal.code is Code.FORBIDDEN and _is_lane(tx, access, reference):
+        system = structs.replace(access, kind="system", view=None)
+        if refusal.code is Code.FORBIDDEN and find_session(tx, system, reference).lane is not None:
             raise
         return None
     return None if found.lane is None else found.lane.key
-
-
-def _is_lane(tx: Tx, access: Access, reference: str) -> bool:
-    return find_session(tx, structs.replace(access, kind="system", view=None), reference).lane is not None
 
 
 def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None, str | None]:
@@ -160,30 +156,25 @@ def link_spawned(tx: Tx, access: Access, entry: Entry, raw: str | None) -> None:
     """Record the sub-agents' sessions that a tool call in an entry opened."""
     if entry.type != "action":
         return
-    for text in (entry.content, raw or ""):
-        for child in _CHILD.findall(text):
-            if is_subagent_key(child):
-                store.link_spawn(tx, access, child, entry.id)
+    for child in (*_CHILD.findall(entry.content), *_CHILD.findall(raw or "")):
+        if is_subagent_key(child):
+            store.link_spawn(tx, access, child, entry.id)
 
 
 def board_key(session_key: str | None) -> Location | None:
     """Return the topic, and maybe the task in it, that a key of the board names; None for any other key."""
     found = _BOARD_KEY.fullmatch(session_key or "")
-    if found is None:
-        return None
-    return Location(found[1] or found[2], found[3])
+    return None if found is None else Location(found[1] or found[2], found[3])
 
 
-def effective_key(
-    session_key: str | None, conversation_id: str | None = None, thread_id: str | None = None,
-    channel_id: str | None = None,
-) -> str | None:  # fmt: skip
+def effective_key(source: LogSource) -> str | None:
     """Return the effective session key: one of the board, else the provider's conversation, else the sent one."""
-    if board_key(session_key) is not None:
-        return session_key
-    if conversation_id:
-        return f"{conversation_id}|thread:{thread_id}" if thread_id else conversation_id
-    return session_key or (f"channel:{channel_id}" if channel_id else None)
+    if board_key(source.session_key) is not None:
+        return source.session_key
+    if source.conversation_id:
+        thread = f"|thread:{source.thread_id}" if source.thread_id else ""
+        return f"{source.conversation_id}{thread}"
+    return source.session_key or (f"channel:{source.channel_id}" if source.channel_id else None)
 
 
 def remember_route(
@@ -216,9 +207,7 @@ def visible_routes(tx: Tx, access: Access, session_key: str) -> tuple[str, list[
     return key or bucket or session_key, [route for route in found if route.topic_id in seen]
 
 
-def add_route(
-    tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str
-) -> None:  # fmt: skip
+def add_route(tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str) -> None:
     """Record a person's decision on where messages of a session belong."""
     key, bucket = session_of(tx, access, LogSource(session_key=session_key))
     topic = readable_topic(tx, access, topic_id)
@@ -233,11 +222,9 @@ def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, Inferred
     `session_key` is a lane's key, or the name under which entries were sent. What was given explicitly counts before
     what was inferred: the board key, then the newest entries, then routing memory.
     """
-    named = _space_of_key(tx, access, session_key)
-    if named is not None:
+    if (named := _space_of_key(tx, access, session_key)) is not None:
         return named, "boardKey"
-    said = _space_of_entries(tx, access, session_key)
-    if said is not None:
+    if (said := _space_of_entries(tx, access, session_key)) is not None:
         return said, "entries"
     routes = store.newest_routes(tx, access, session_key, limit=1)
     return (routes[0].space_id, "routing") if routes else None
@@ -256,8 +243,7 @@ def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
 
 def named_by(session_key: str) -> tuple[str | None, str | None]:
     """Return the topic and the task that a board key, or the key of a topic or task lane, names."""
-    named = board_key(session_key)
-    if named is not None:
+    if (named := board_key(session_key)) is not None:
         return named.topic_id, named.task_id
     try:
         lane = SessionKey.parse(session_key)
@@ -275,6 +261,5 @@ def _space_of_entries(tx: Tx, access: Access, session_key: str) -> str | None:
 
 def prune_routes(tx: Tx, access: Access) -> int:
     """Delete the routes of sessions that have been quiet for long; return how many."""
-    return store.delete_routes_before(
-        tx, access, tx.now - limits.ROUTE_DAYS_MAX * MS_PER_DAY, limit=limits.PRUNE_ROWS_MAX
-    )
+    before = tx.now - limits.ROUTE_DAYS_MAX * MS_PER_DAY
+    return store.delete_routes_before(tx, access, before, limit=limits.PRUNE_ROWS_MAX)

@@ -76,10 +76,7 @@ def _rename(tx: Tx, access: Access, topic_id: str) -> None:
 
 
 def observe_changes(db: Database) -> None:
-    """Register what the board does in other rooms' transactions.
-
-    Deleted words are removed everywhere, and messages of lanes follow the choice for the lane.
-    """
+    """Register that deleted words are removed everywhere, and that messages of lanes follow the choice for the lane."""
     db.observe(EntriesDeleted, lambda tx, deleted: forget_quotations(tx, deleted.access, deleted.entries))
     db.observe(LaneDeleted, lambda tx, deleted: store.delete_routes(tx, deleted.access, str(deleted.key)))
     db.observe(RecallChanged, _follow_lane)

@@ -94,9 +94,5 @@ class Location(Struct, frozen=True):
 
     def scope(self) -> dict[str, Any]:
         """Return the location that an entry's source gives."""
-        said = {
-            "boardScopeTopicId": self.topic_id,
-            "boardScopeTaskId": self.task_id,
-            "boardScopeSpaceId": self.space_id,
-        }
-        return {name: value for name, value in said.items() if value is not None}
+        named = (("Topic", self.topic_id), ("Task", self.task_id), ("Space", self.space_id))
+        return {f"boardScope{kind}Id": value for kind, value in named if value is not None}

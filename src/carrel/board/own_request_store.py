@@ -23,8 +23,7 @@ def begin_request(tx: Tx, access: Access, request_id: str) -> None:
 def end_request(tx: Tx, access: Access, request_id: str, answer: str) -> None:
     """Record the model's answer, as a digest of its words."""
     words = _words(answer)
-    short = len(words) <= SHORT_ANSWER_CHARS_MAX
-    minutes = SHORT_ANSWER_MINUTES if short else OWN_REQUEST_MINUTES
+    minutes = SHORT_ANSWER_MINUTES if len(words) <= SHORT_ANSWER_CHARS_MAX else OWN_REQUEST_MINUTES
     sql = "UPDATE own_requests SET answer = :answer, known_until = :until WHERE account_id = :account AND id = :id"
     tx.run(sql, access, id=request_id, answer=_digest(words), until=tx.now + minutes * MS_PER_MINUTE)
 
@@ -35,15 +34,12 @@ def requests_of_late(tx: Tx, access: Access) -> int:
     return tx.value(sql, access, since=_oldest(tx)) or 0
 
 
-def is_own_answer(tx: Tx, access: Access, text: str) -> bool:
-    """Return whether a text is a model's answer to one of the requests."""
-    sql = "SELECT 1 FROM own_requests WHERE account_id = :account AND answer = :answer AND known_until >= :now LIMIT 1"
-    return tx.one(sql, access, answer=_digest(_words(text)), now=tx.now) is not None
-
-
 def own_verdict(tx: Tx, access: Access, entry: Entry | NewEntry) -> Verdict | None:
-    """Return how an entry that a host sent back to us is classified; None for any other."""
-    is_back = entry.type == "conversation" and entry.run_id is None and is_own_answer(tx, access, entry.content)
+    """Return how an entry that a host sent back as the answer to a request is classified; None for any other."""
+    if entry.type != "conversation" or entry.run_id is not None:
+        return None
+    sql = "SELECT 1 FROM own_requests WHERE account_id = :account AND answer = :answer AND known_until >= :now LIMIT 1"
+    is_back = tx.one(sql, access, answer=_digest(_words(entry.content)), now=tx.now) is not None
     return ("failed", OWN_REQUEST) if is_back else None
 
 

@@ -23,7 +23,6 @@ from carrel.storage import Database, Tx
 from carrel.visibility import Recalls, Viewer, may_see, tasks_worked_on
 
 T = TypeVar("T")
-P = TypeVar("P", FoundTopic, FoundTask)
 _MS = 1_000
 
 
@@ -196,8 +195,10 @@ def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: 
     tasks = found_tasks(tx, access, [hit.id for hit in found.tasks])
     if asked.viewer.kind == "lane":
         # A digest repeats what was said: only lanes that may see that get it.
-        topics = topics if asked.viewer.recalls_board else {name: _named(one) for name, one in topics.items()}
-        tasks = {name: one if name == asked.viewer.task_id else _named(one) for name, one in tasks.items()}
+        own = asked.viewer.task_id
+        if not asked.viewer.recalls_board:
+            topics = {name: structs.replace(one, digest=None) for name, one in topics.items()}
+        tasks = {name: one if name == own else structs.replace(one, digest=None) for name, one in tasks.items()}
     said = entries_by_id(tx, access, [hit.id for hit in (*found.logs, *found.notes)])
     rule = _EntryRule(tx, access, query)
     entries = {entry.id: entry for entry in said if rule(entry)}
@@ -209,11 +210,6 @@ def _seen(tx: Tx, access: Access, query: BoardQuery, asked: SearchQuery, found: 
         dense=found.dense,
         gate_wait_ms=found.gate_wait_ms,
     )
-
-
-def _named(item: P) -> P:
-    """A topic or a task without its digest."""
-    return structs.replace(item, digest=None)
 
 
 def _ranked(hits: tuple[Hit, ...], items: dict[str, T], seen: set[tuple[str, str]], most: int) -> tuple[Ranked[T], ...]:

@@ -79,13 +79,11 @@ def search_shape(text: str, scope: SpaceScope, found: BoardFound, *, chars_max: 
         matched_topic_ids=[one.item.id for one in found.topics],
         matched_task_ids=[one.item.id for one in found.tasks],
         matched_log_ids=[one.item.id for one in found.logs],
-        search_meta=SearchMeta(
+        search_meta=SearchMeta.of(
+            found,
             source_space_id=scope.source,
             resolved_from=scope.resolved_from,
             allowed_space_ids=None if scope.allowed is None else list(scope.allowed),
-            gate_wait_ms=found.gate_wait_ms,
-            duration_ms=found.duration_ms,
-            dense=found.dense,
         ),
     )
 

@@ -37,16 +37,13 @@ def place_of_topic(tx: Tx, access: Access, topic_id: str) -> Location | None:
     return None if row is None else Location(topic_id, None, row[0])
 
 
-def list_entries(
-    tx: Tx, access: Access, wanted: LogFilter, *, before: int | None = None, limit: int
-) -> list[Entry]:  # fmt: skip
+def list_entries(tx: Tx, access: Access, wanted: LogFilter, *, before: int | None = None, limit: int) -> list[Entry]:
     """Return visible entries below a number, newest first."""
     seen, values = seen_log(tx, access, wanted.spaces)
     rules, asked = _conditions(wanted)
-    values |= asked
     if before is not None:
-        rules, values = [*rules, "seq < :before"], values | {"before": before}
-    return entries_matching(tx, access, [seen, *rules], limit=limit, **values)
+        rules, asked = [*rules, "seq < :before"], asked | {"before": before}
+    return entries_matching(tx, access, [seen, *rules], limit=limit, **values, **asked)
 
 
 def entry_in_view(tx: Tx, access: Access, entry_id: str) -> Entry | None:
@@ -57,15 +54,8 @@ def entry_in_view(tx: Tx, access: Access, entry_id: str) -> Entry | None:
 
 
 def _conditions(wanted: LogFilter) -> tuple[list[str], dict[str, Any]]:
-    equal = {
-        "topic_id": wanted.topic_id,
-        "task_id": wanted.task_id,
-        "session_id": wanted.session_id,
-        "run_id": wanted.run_id,
-        "type": wanted.type,
-        "classification": wanted.classification,
-    }
-    values: dict[str, Any] = {name: value for name, value in equal.items() if value is not None}
+    equal = ("topic_id", "task_id", "session_id", "run_id", "type", "classification")
+    values: dict[str, Any] = {name: value for name in equal if (value := getattr(wanted, name)) is not None}
     rules = [f"{name} = :{name}" for name in values]
     if wanted.bucket is not None:
         rules.append("(bucket = :bucket OR key = :key)" if wanted.key is not None else "bucket = :bucket")
@@ -107,13 +97,12 @@ def entry_said_here(
 ) -> str | None:  # fmt: skip
     """Return the id of a recent entry with these words, in a lane or about a task."""
     of_it = "(key = :key OR task_id = :task_id)" if key and task_id else "key = :key" if key else "task_id = :task_id"
-    named = {"key": key, "task_id": task_id}
     sql = (
         "SELECT id FROM (SELECT id, content, role, source, created_at FROM entries "
         f"WHERE account_id = :account AND {of_it} ORDER BY seq DESC LIMIT :limit) AS newest "
         "WHERE role = :role AND source IS NULL AND content = :content AND created_at >= :since LIMIT 1"
     )
-    values = {name: value for name, value in named.items() if value}
+    values = {name: value for name, value in (("key", key), ("task_id", task_id)) if value}
     return tx.value(sql, access, role=role, content=content, since=since, limit=limit, **values)
 
 
@@ -162,23 +151,19 @@ def insert_route(
         "ON CONFLICT (account_id, session_key, seq) DO UPDATE SET topic_id = excluded.topic_id, "
         "task_id = excluded.task_id, anchor = excluded.anchor, at = excluded.at"
     )
-    tx.run(
-        sql, access, session_key=session_key, seq=seq, topic_id=topic_id, task_id=task_id, anchor=anchor, now=tx.now
-    )  # fmt: skip
+    place = {"topic_id": topic_id, "task_id": task_id}
+    tx.run(sql, access, session_key=session_key, seq=seq, anchor=anchor, now=tx.now, **place)
 
 
 def keep_newest(tx: Tx, access: Access, session_key: str, count: int) -> None:
     """Delete all of a session's routes but the newest."""
     sql = f"SELECT seq FROM topic_routes WHERE {_OF_SESSION} ORDER BY seq DESC LIMIT 1 OFFSET :count"
-    row = tx.one(sql, access, session_key=session_key, count=count)
-    if row is not None:
+    if (row := tx.one(sql, access, session_key=session_key, count=count)) is not None:
         delete = f"DELETE FROM topic_routes WHERE {_OF_SESSION} AND seq <= :upto"
         tx.run(delete, access, session_key=session_key, upto=row[0])
 
 
-def newest_routes(
-    tx: Tx, access: Access, session_key: str, *, limit: int, before: int | None = None
-) -> list[Route]:  # fmt: skip
+def newest_routes(tx: Tx, access: Access, session_key: str, *, limit: int, before: int | None = None) -> list[Route]:
     """Return a session's newest routes below a number, newest last, with current names of topics and tasks."""
     sql = (
         "SELECT r.topic_id, o.name, r.task_id, t.title, r.anchor, r.at, o.space_id FROM topic_routes r "
@@ -232,8 +217,7 @@ def newest_spaces(tx: Tx, access: Access, session_key: str, *, limit: int) -> li
         "ORDER BY seq DESC LIMIT :limit"
     )
     for column in ("key", "bucket"):
-        rows = tx.all(sql.format(column), access, session_key=session_key, limit=limit)
-        if rows:
+        if rows := tx.all(sql.format(column), access, session_key=session_key, limit=limit):
             return [(row[0], row[1]) for row in rows]
     return []
 
@@ -325,7 +309,6 @@ class Followup(Struct, frozen=True, kw_only=True):
 
 
 _TABLE = Table("followups", Followup, key=("account_id", "run_id"))
-_SELECT = f"SELECT {_TABLE.columns} FROM followups"
 _ONE = "account_id = :account AND run_id = :run_id"
 
 
@@ -341,7 +324,8 @@ def end_followup(tx: Tx, access: Access, run_id: str) -> None:
 
 def due_followups(tx: Tx, limit: int) -> list[Followup]:
     """Return follow-ups across all accounts that are due now."""
-    return _TABLE.rows(tx.all(f"{_SELECT} WHERE due_at <= :now ORDER BY due_at LIMIT :limit", now=tx.now, limit=limit))
+    sql = f"{_TABLE.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
+    return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
 def next_followup_due(tx: Tx) -> int | None:
@@ -351,7 +335,7 @@ def next_followup_due(tx: Tx) -> int | None:
 
 def hold_followup(tx: Tx, access: Access, run_id: str) -> Followup | None:
     """Return one follow-up, locked until the end of the transaction; the lane of its run must be locked first."""
-    return _TABLE.row(tx.one(f"{_SELECT} WHERE {_ONE} FOR UPDATE", access, run_id=run_id))
+    return _TABLE.row(tx.one(f"{_TABLE.select} WHERE {_ONE} FOR UPDATE", access, run_id=run_id))
 
 
 def keep_followup(tx: Tx, access: Access, followup: Followup) -> None:

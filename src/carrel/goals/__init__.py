@@ -5,7 +5,6 @@ start tasks that have become ready.
 """
 
 from carrel.goals.goals import (
-    add_goal_task,
     change_goal,
     complete_goal,
     delete_goal,
@@ -31,10 +30,10 @@ from carrel.goals.model import (
     PlannedTask,
 )
 from carrel.goals.objectives import Objectives, is_run_of_own_plan, observe_links, plan_positions
-from carrel.goals.plans import approve_plan, draft_plan, end_plan, find_plan, plans_of_session, resume_plan, set_plan
+from carrel.goals.plans import add_goal_task, approve_plan, draft_plan, end_plan, find_plan, resume_plan, set_plan
 from carrel.goals.runner import PlanRunner, observe_work
 from carrel.goals.shapes import GoalShape, PlanShape, goal_shape, plan_shape
-from carrel.goals.store import PlanPosition, goal_of_task, goals_seen, links_of_tasks, plan_of_task
+from carrel.goals.store import PlanPosition, goal_of_task, goals_seen, links_of_tasks, plan_of_task, plans_of_session
 
 __all__ = [
     "GOAL_MOVES", "Goal", "GoalChange", "GoalDescription", "GoalFields", "GoalName", "GoalShape", "Objectives", "Plan",

@@ -1,35 +1,23 @@
 """Goals of sessions: creating, finding, changing and deleting them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from typing import Any
 
 from msgspec import UNSET, structs
 
 from carrel.goals import store
-from carrel.goals.model import (
-    GOAL_MOVES,
-    PLAN_MOVES,
-    Goal,
-    GoalChange,
-    GoalStatus,
-    Plan,
-    PlannedTask,
-    check_metadata,
-    check_size,
-    illegal,
-    require_move,
-    walk,
-)
+from carrel.goals.model import GOAL_MOVES, PLAN_MOVES, Goal, GoalChange, Plan, PlannedTask, illegal, require_move, walk
 from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal, resume_plan
-from carrel.goals.transitions import enter_plan, publish_goal
+from carrel.goals.transitions import enter_goal, enter_plan, publish_goal
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, SESSION_GOALS_MAX
 from carrel.memory import Scope, forget_scope
 from carrel.runs import Rules
 from carrel.sessions import lane_of
 from carrel.storage import Tx
+from carrel.topics import check_length
 from carrel.visibility import may_see
-from carrel.work import NewTask, Task, hold_planned, plan_tasks, progress_of, release_planned, tasks_planned
+from carrel.work import Task, check_metadata, hold_planned, progress_of, release_planned, tasks_planned
 
 _OPEN_TASKS = ("in_progress", "assigned", "inbox")
 
@@ -83,9 +71,7 @@ def lock_goal(tx: Tx, access: Access, goal_id: str) -> None:
         hold_planned(tx, access, plan.id)
 
 
-def goals_of_session(
-    tx: Tx, access: Access, key: SessionKey, *, before: str | None = None, limit: int
-) -> list[Goal]:  # fmt: skip
+def goals_of_session(tx: Tx, access: Access, key: SessionKey, *, before: str | None = None, limit: int) -> list[Goal]:
     """Return the goals of a session below an id, newest first; none if the caller may not see the session."""
     goals = store.goals_of_session(tx, access, str(key), before=before, limit=limit)
     # A session without messages belongs to whoever set its goals.
@@ -118,7 +104,7 @@ def complete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: Se
     way = walk(GOAL_MOVES, goal.status, "completed")
     for plan in _open_plans(tx, access, goal):
         end_plan_of_goal(tx, access, plan, "skipped" if plan.status != "working" else "cancelled", rules)
-    return _enter_goal(tx, access, goal, way)
+    return enter_goal(tx, access, goal, way)
 
 
 def pause_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None = None) -> Goal:
@@ -128,7 +114,7 @@ def pause_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None =
     for plan in _open_plans(tx, access, goal):
         if plan.status == "working":
             enter_plan(tx, access, structs.replace(plan, held=True), "blocked")
-    return _enter_goal(tx, access, goal, way)
+    return enter_goal(tx, access, goal, way)
 
 
 def resume_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> Goal:
@@ -136,18 +122,11 @@ def resume_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: Sess
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     if goal.status not in ("blocked", "failed"):
         raise illegal(GOAL_MOVES, goal.status, "working")
-    goal = _enter_goal(tx, access, goal, walk(GOAL_MOVES, goal.status, "working"))
+    goal = enter_goal(tx, access, goal, walk(GOAL_MOVES, goal.status, "working"))
     for plan in store.plans_of_goal(tx, access, goal.id):
         if plan.status in ("blocked", "failed"):
             resume_plan(tx, access, plan.id, rules, key=goal.session_key)
     return find_goal(tx, access, goal.id, key=goal.session_key)
-
-
-def _enter_goal(tx: Tx, access: Access, goal: Goal, way: Iterable[GoalStatus], **more: Any) -> Goal:
-    for status in way:
-        goal = store.save_goal(tx, access, structs.replace(goal, status=status))
-        publish_goal(tx, access, "goal.updated", goal, **more)
-    return goal
 
 
 def replan_goal(
@@ -156,14 +135,14 @@ def replan_goal(
     """Take a goal back to planning: plans that have not begun are skipped, working ones held."""
     goal = find_goal(tx, access, goal_id, key=key, hold=True)
     # Working plans stop first.
-    stops: tuple[GoalStatus, ...] = ("blocked", "planning")
-    way = stops if goal.status == "working" else walk(GOAL_MOVES, goal.status, "planning")
+    stop = walk(GOAL_MOVES, "working", "blocked") if goal.status == "working" else ()
+    way = (*stop, *walk(GOAL_MOVES, stop[-1] if stop else goal.status, "planning"))
     for plan in _open_plans(tx, access, goal):
         if plan.status == "working":
             enter_plan(tx, access, structs.replace(plan, held=True), "blocked")
         elif plan.status != "blocked":
             end_plan_of_goal(tx, access, plan, "skipped", rules)
-    return _enter_goal(tx, access, goal, way, reason=reason)
+    return enter_goal(tx, access, goal, way, reason=reason)
 
 
 def delete_goal(tx: Tx, access: Access, goal_id: str, rules: Rules, *, key: SessionKey | None = None) -> None:
@@ -202,22 +181,13 @@ def tasks_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int) -> 
     found: list[Task] = []
     for goal in store.goals_of_session(tx, access, str(key), limit=limit):
         found += tasks_planned(tx, access, goal_id=goal.id)
-    for plan in store.plans_of_session(tx, access, str(key), limit=limit):
+    for plan in store.plans_of_session(tx, access, key, limit=limit):
         found += tasks_planned(tx, access, plan_id=plan.id) if plan.goal_id is None else []
     return found[:limit]
 
 
-def add_goal_task(tx: Tx, access: Access, goal: Goal, new: PlannedTask) -> Task:
-    """Create a task of a goal that is in no plan."""
-    wanted = NewTask(title=new.title, description=new.description, dependencies=new.dependencies)
-    return plan_tasks(tx, access, [wanted], goal_id=goal.id)[0]
-
-
 def next_open_task(tx: Tx, access: Access, goal: Goal, besides: Collection[str] = ()) -> Task | None:
-    """Return the task of a goal to work on next: one in progress, else the first whose dependencies are done.
-
-    `besides` excludes tasks that somebody else works on.
-    """
+    """Return a goal's task to work on next, `besides` some: one in progress, else the first with dependencies done."""
     tasks = [task for task in tasks_planned(tx, access, goal_id=goal.id) if task.id not in besides]
     waiting = [one for one in progress_of(tx, access, tasks, goal.agent_id) if one.task.status in _OPEN_TASKS]
     begun = [one.task for one in waiting if one.task.status == "in_progress"]
@@ -232,6 +202,6 @@ def _open_plans(tx: Tx, access: Access, goal: Goal) -> list[Plan]:
 def _check(name: str, description: str, metadata: dict[str, Any] | None) -> None:
     if not name.strip():
         raise invalid("name", "A goal needs a name.")
-    check_size("name", name, GOAL_NAME_CHARS_MAX)
-    check_size("description", description, GOAL_DESCRIPTION_CHARS_MAX)
+    check_length("name", name, GOAL_NAME_CHARS_MAX)
+    check_length("description", description, GOAL_DESCRIPTION_CHARS_MAX)
     check_metadata(metadata or {})

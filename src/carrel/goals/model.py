@@ -3,17 +3,15 @@
 A goal says why, a plan in what order, its tasks what. A goal never gathers across sessions.
 """
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.kernel import Code, Input, Refusal, SessionKey, Shape, When
 from carrel.kernel.fields import SOME_TEXT, checked, up_to
-from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, TASK_METADATA_BYTES_MAX
-from carrel.work import Dependencies, Description, Title
+from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX
+from carrel.work import Dependencies, Description, Title, shortest_path
 
 GoalStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "cancelled"]
 PlanStatus = Literal["drafting", "ready", "working", "blocked", "completed", "failed", "skipped", "cancelled"]
@@ -125,35 +123,13 @@ class PlannedTask(Input, frozen=True, kw_only=True):
     dependencies: Dependencies = ()
 
 
-def check_size(field: str, text: str, chars_max: int) -> None:
-    """Refuse a text that is too long."""
-    if len(text) > chars_max:
-        raise Refusal(Code.TOO_LONG, f"{field} has at most {chars_max} characters.", field=field)
-
-
-def check_metadata(metadata: dict[str, Any]) -> None:
-    """Refuse metadata that is too large."""
-    if len(msgspec.json.encode(metadata)) > TASK_METADATA_BYTES_MAX:
-        message = f"metadata has at most {TASK_METADATA_BYTES_MAX} bytes as JSON."
-        raise Refusal(Code.TOO_LONG, message, field="metadata")
-
-
 def walk(moves: Mapping[str, Iterable[S]], before: str, after: str) -> tuple[S, ...]:
     """Return the shortest legal path between two statuses, without the first; Refusal if there is none."""
-    if before == after:
-        return ()
-    ways: deque[tuple[S, ...]] = deque([()])
-    seen = {before}
-    while ways:
-        way = ways.popleft()
-        for onward in moves[way[-1] if way else before]:
-            if onward == after:
-                return (*way, onward)
-            # Passing through any other status would announce something untrue.
-            if onward in ("ready", "planning", "working") and onward not in seen:
-                seen.add(onward)
-                ways.append((*way, onward))
-    raise illegal(moves, before, after)
+    # Passing through any other status would announce something untrue.
+    way = () if before == after else shortest_path(moves, before, after, through=("ready", "planning", "working"))
+    if way is None:
+        raise illegal(moves, before, after)
+    return way
 
 
 def require_move(moves: Mapping[str, Iterable[str]], before: str, after: str) -> None:

@@ -29,9 +29,7 @@ _ENDS = {"completed": "done", "failed": "failed", "cancelled": "failed"}
 class Objectives:
     """The objectives of a caller with an agent, in one transaction."""
 
-    def __init__(
-        self, tx: Tx, access: Access, agent_id: str, rules: Rules, *, plans_max: int, tasks_max: int
-    ) -> None:  # fmt: skip
+    def __init__(self, tx: Tx, access: Access, agent_id: str, rules: Rules, *, plans_max: int, tasks_max: int) -> None:
         self._tx = tx
         self._access = access
         # Tasks are for people and agents: the server carries out a program's plan in its name.
@@ -44,10 +42,8 @@ class Objectives:
     def find(self, goal_id: str, *, hold: bool = False) -> Goal | None:
         """Return one of the caller's objectives."""
         goal = store.goal_by_id(self._tx, self._access, goal_id, hold=hold)
-        return goal if goal is not None and self._is_own(goal) else None
-
-    def _is_own(self, goal: Goal) -> bool:
-        return (goal.made_by, goal.agent_id) == (self._access.actor_id, self._agent_id)
+        is_own = goal is not None and (goal.made_by, goal.agent_id) == (self._access.actor_id, self._agent_id)
+        return goal if is_own else None
 
     def find_plan(self, plan_id: str, *, hold: bool = False) -> Plan | None:
         """Return a plan of one of the caller's objectives; with `hold` locked, after its objective."""
@@ -157,10 +153,8 @@ class Objectives:
 
     def runs(self, task: Task, *, whole_goal: bool, limit: int) -> list[Run]:
         """Return the newest runs of all tasks of a task's plan, or of its whole objective."""
-        whose = (self._tx, self._access, self._agent_id)
-        if whole_goal:
-            return store.runs_of_goal(*whose, task.goal_id or "", limit=limit)
-        return store.runs_of_plan(*whose, task.plan_id or "", limit=limit)
+        column, value = ("goal_id", task.goal_id) if whole_goal else ("plan_id", task.plan_id)
+        return store.runs_of_tasks(self._tx, self._access, self._agent_id, column, value or "", limit=limit)
 
 
 def _require_name(title: str) -> None:

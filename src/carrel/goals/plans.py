@@ -5,29 +5,18 @@ from typing import Any
 from msgspec import UNSET, structs
 
 from carrel.goals import store
-from carrel.goals.model import (
-    PLAN_MOVES,
-    Goal,
-    Plan,
-    PlanChange,
-    PlannedTask,
-    PlanStatus,
-    check_metadata,
-    check_size,
-    illegal,
-    require_move,
-    walk,
-)
-from carrel.goals.transitions import enter_plan, follow_goal, follow_plan, is_live, note, publish_plan
+from carrel.goals.model import PLAN_MOVES, Goal, Plan, PlanChange, PlannedTask, PlanStatus, illegal, require_move, walk
+from carrel.goals.transitions import ENDED_TASKS, enter_plan, follow_goal, follow_plan, is_live, note, publish_plan
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, limits, not_found
 from carrel.runs import Rules, cancel
 from carrel.sessions import lane_of
 from carrel.storage import Tx
+from carrel.topics import check_length
 from carrel.visibility import may_see
 from carrel.work import (
     NewTask,
-    Progress,
     Task,
+    check_metadata,
     hold_planned,
     move_planned,
     plan_tasks,
@@ -37,7 +26,6 @@ from carrel.work import (
     tasks_planned,
 )
 
-_ENDED_TASKS = ("done", "archived")
 _STOPPED = "The plan was stopped."
 
 
@@ -74,8 +62,7 @@ def draft_plan(
 
 def _require_room(tx: Tx, access: Access, goal: Goal, dependencies: tuple[str, ...], plans_max: int) -> None:
     # Locked, so that two plans at once are counted one after the other.
-    held = store.goal_by_id(tx, access, goal.id, hold=True)
-    if held is None:
+    if (held := store.goal_by_id(tx, access, goal.id, hold=True)) is None:
         raise not_found("goal")
     if held.status in ("completed", "cancelled"):
         message = f"The goal is {held.status}; create another one, or one that goes on from it."
@@ -89,8 +76,8 @@ def _require_room(tx: Tx, access: Access, goal: Goal, dependencies: tuple[str, .
 
 
 def _check(title: str, markdown: str, metadata: dict[str, Any] | None) -> None:
-    check_size("title", title, limits.GOAL_NAME_CHARS_MAX)
-    check_size("markdown", markdown, limits.PLAN_MARKDOWN_CHARS_MAX)
+    check_length("title", title, limits.GOAL_NAME_CHARS_MAX)
+    check_length("markdown", markdown, limits.PLAN_MARKDOWN_CHARS_MAX)
     check_metadata(metadata or {})
 
 
@@ -112,15 +99,9 @@ def hold_plan(tx: Tx, access: Access, plan: Plan) -> Plan:
     """Lock a plan, after its goal."""
     if plan.goal_id is not None:
         store.goal_by_id(tx, access, plan.goal_id, hold=True)
-    held = store.plan_by_id(tx, access, plan.id, hold=True)
-    if held is None:
+    if (held := store.plan_by_id(tx, access, plan.id, hold=True)) is None:
         raise not_found("plan")
     return held
-
-
-def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = limits.SESSION_PLANS_SHOWN) -> list[Plan]:
-    """Return the newest plans of a session, newest first."""
-    return store.plans_of_session(tx, access, str(key), limit=limit)
 
 
 def set_plan(
@@ -170,8 +151,16 @@ def add_tasks(
 def _add_tasks(tx: Tx, access: Access, plan: Plan, new: tuple[PlannedTask, ...], tasks_max: int) -> list[Task]:
     if len(tasks_planned(tx, access, plan_id=plan.id)) + len(new) > tasks_max:
         raise Refusal(Code.LIMIT_REACHED, f"A plan has at most {tasks_max} tasks.", field="tasks")
-    wanted = [NewTask(title=one.title, description=one.description, dependencies=one.dependencies) for one in new]
-    return plan_tasks(tx, access, wanted, plan_id=plan.id, goal_id=plan.goal_id)
+    return plan_tasks(tx, access, list(map(_new_task, new)), plan_id=plan.id, goal_id=plan.goal_id)
+
+
+def add_goal_task(tx: Tx, access: Access, goal: Goal, new: PlannedTask) -> Task:
+    """Create a task of a goal that is in no plan."""
+    return plan_tasks(tx, access, [_new_task(new)], goal_id=goal.id)[0]
+
+
+def _new_task(planned: PlannedTask) -> NewTask:
+    return NewTask(title=planned.title, description=planned.description, dependencies=planned.dependencies)
 
 
 def approve_plan(tx: Tx, access: Access, plan_id: str, rules: Rules, *, key: SessionKey | None = None) -> Plan:
@@ -196,7 +185,9 @@ def resume_plan(tx: Tx, access: Access, plan_id: str, rules: Rules, *, key: Sess
 
 def _begin(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
     """Move a locked plan to working, and restart its blocked tasks that have no run."""
-    _refuse_cancelled_goal(tx, access, plan)
+    goal = None if plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
+    if goal is not None and goal.status == "cancelled":
+        raise Refusal(Code.ILLEGAL_TRANSITION, "The plan's goal is cancelled; take that back first.")
     for step in progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id):
         if step.task.status == "blocked" and not is_live(step.run):
             start_planned(tx, access, step.task, plan.agent_id, plan.made_by, rules)
@@ -204,12 +195,6 @@ def _begin(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
     followed = follow_plan(tx, access, working, rules)
     _follow_goal(tx, access, plan)
     return followed
-
-
-def _refuse_cancelled_goal(tx: Tx, access: Access, plan: Plan) -> None:
-    goal = None if plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
-    if goal is not None and goal.status == "cancelled":
-        raise Refusal(Code.ILLEGAL_TRANSITION, "The plan's goal is cancelled; take that back first.")
 
 
 def change_plan(
@@ -226,19 +211,17 @@ def change_plan(
     if any(getattr(plan, name) != value for name, value in given.items()):
         plan = store.save_plan(tx, access, structs.replace(plan, **given))
         publish_plan(tx, access, "plan.updated", plan)
-    return _move(tx, access, plan, way[-1], rules) if way else plan
-
-
-def _move(tx: Tx, access: Access, plan: Plan, to: PlanStatus, rules: Rules) -> Plan:
-    match to:
+    match way[-1] if way else None:
+        case None:
+            return plan
         case "working":
             return _begin(tx, access, plan, rules)
-        case "blocked" | "ready" | "drafting":
+        case "blocked" | "ready" | "drafting" as to:
             moved = enter_plan(tx, access, structs.replace(plan, held=to == "blocked"), to)
             _follow_goal(tx, access, plan)
             return moved
-        case _:
-            return end_plan(tx, access, plan.id, to, rules)
+        case end:
+            return end_plan(tx, access, plan.id, end, rules)
 
 
 def end_plan(
@@ -259,38 +242,30 @@ def end_plan_of_goal(tx: Tx, access: Access, plan: Plan, status: PlanStatus, rul
 
 def _end(tx: Tx, access: Access, plan: Plan, status: PlanStatus, rules: Rules) -> Plan:
     walk(PLAN_MOVES, plan.status, status)
-    for step in progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id):
-        _end_task(tx, access, step, status, rules)
+    steps = progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id)
+    for task, run in ((step.task, step.run) for step in steps if step.task.status not in ENDED_TASKS):
+        if status != "failed":
+            move_planned(tx, access, task, "archived", rules)
+            continue
+        if run is not None and run.ended_at is None and run.id != access.run_id:
+            cancel(tx, access, run.id, "stopped")
+        if task.status in ("in_progress", "review"):
+            move_planned(tx, access, task, "blocked", rules, reason=_STOPPED, failed=True)
     return enter_plan(tx, access, structs.replace(plan, held=status == "failed"), status)
 
 
-def _end_task(tx: Tx, access: Access, step: Progress, status: PlanStatus, rules: Rules) -> None:
-    task, run = step.task, step.run
-    if task.status in _ENDED_TASKS:
-        return
-    if status != "failed":
-        move_planned(tx, access, task, "archived", rules)
-        return
-    if run is not None and run.ended_at is None and run.id != access.run_id:
-        cancel(tx, access, run.id, "stopped")
-    if task.status in ("in_progress", "review"):
-        move_planned(tx, access, task, "blocked", rules, reason=_STOPPED, failed=True)
-
-
 def _follow_goal(tx: Tx, access: Access, plan: Plan) -> None:
-    goal = None if plan.goal_id is None else store.goal_by_id(tx, access, plan.goal_id)
-    if goal is not None:
+    if plan.goal_id is not None and (goal := store.goal_by_id(tx, access, plan.goal_id)) is not None:
         follow_goal(tx, access, goal)
 
 
 def set_planned_status(
-    tx: Tx, access: Access, task_id: str, status: str, rules: Rules, *, key: SessionKey | None = None
-) -> tuple[Task, Plan, Goal | None]:  # fmt: skip
+    tx: Tx, access: Access, task_id: str, status: str, rules: Rules
+) -> tuple[Task, Plan, Goal | None]:
     """Set a plan task's status as its planner says, and update plan and goal; `failed` blocks it as failed."""
-    planned = store.plan_of_task(tx, access, task_id)
-    if planned is None:
+    if (planned := store.plan_of_task(tx, access, task_id)) is None:
         raise not_found("task")
-    plan = find_plan(tx, access, planned.id, key=key, hold=True)
+    plan = find_plan(tx, access, planned.id, hold=True)
     task = next((task for task in hold_planned(tx, access, plan.id) if task.id == task_id), None)
     if task is None:
         raise not_found("task")

@@ -33,13 +33,11 @@ class PlanRunner(StepDuty[PlanNote]):
     def advance(self, tx: Tx, item: PlanNote) -> None:
         """Follow a plan, and delete its earlier notes; notes written meanwhile are for the next time."""
         access = system_access(item.account_id)
-        plan = store.plan_by_id(tx, access, item.plan_id)
-        if plan is None:
+        if (plan := store.plan_by_id(tx, access, item.plan_id)) is None:
             return
         held = hold_plan(tx, access, plan)
         # Read before everything else: later reads see everything that these notes are about.
-        noted = store.notes_of_plan(tx, access, plan.id)
-        if noted:
+        if noted := store.notes_of_plan(tx, access, plan.id):
             follow_plan(tx, access, held, self._rules)
             store.delete_notes(tx, access, noted)
 
@@ -66,8 +64,7 @@ def _follow_run(tx: Tx, changed: RunChanged) -> None:
     # A plan ignores starts of runs and runs that are queued for the first time.
     if run.task_id is None or changed.state == "running" or (changed.state == "queued" and run.started_at is None):
         return
-    plan = store.plan_of_task(tx, run.access, run.task_id)
-    if plan is not None:
+    if (plan := store.plan_of_task(tx, run.access, run.task_id)) is not None:
         note(tx, run.access, plan.id)
 
 
@@ -77,6 +74,6 @@ def _forget_session(tx: Tx, deleted: LaneDeleted) -> None:
     while goals := store.goals_of_session(tx, access, key, limit=SESSION_GOALS_MAX):
         for goal in goals:
             delete_goal(tx, access, goal.id, rules, key=deleted.key)
-    while plans := store.plans_of_session(tx, access, key, limit=SESSION_GOALS_MAX):
+    while plans := store.plans_of_session(tx, access, deleted.key, limit=SESSION_GOALS_MAX):
         for plan in plans:
             delete_plan(tx, access, plan, rules)

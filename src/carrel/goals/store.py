@@ -9,14 +9,15 @@ from typing import Any
 from msgspec import Struct, structs
 
 from carrel.goals.model import Goal, Plan
-from carrel.kernel import Access
+from carrel.kernel import Access, SessionKey
+from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.runs import RUN_TABLE, Run
 from carrel.storage import FLAG, Table, Tx, in_list, json_column
 from carrel.visibility import seen_of_sessions, seen_tasks
 
 # The agent's runs in the task's own lane, and those that the caller sent and linked; neither other agents' runs on the
 # task nor somebody else's chat about it.
-_READABLE = "(key = :lane || task_id OR (provenance_kind = 'a2a' AND actor_id = :actor_id))"
+_READABLE = "account_id = :account AND (key = :lane || task_id OR (provenance_kind = 'a2a' AND actor_id = :actor_id))"
 
 
 class PlanNote(Struct, frozen=True, kw_only=True):
@@ -62,9 +63,9 @@ def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = N
 def goals_seen(tx: Tx, access: Access, *, before: str | None = None, limit: int) -> list[Goal]:
     """Return the goals below an id of all sessions that the caller may see, newest first."""
     seen, values = seen_of_sessions(tx, access, table="goals")
-    older = "" if before is None else " AND id < :before"
-    values = values if before is None else values | {"before": before}
-    sql = f"{_SELECT_GOAL} AND {seen}{older} ORDER BY id DESC LIMIT :limit"
+    if before is not None:
+        seen, values = f"{seen} AND id < :before", values | {"before": before}
+    sql = f"{_SELECT_GOAL} AND {seen} ORDER BY id DESC LIMIT :limit"
     return _GOALS.rows(tx.all(sql, access, limit=limit, **values))
 
 
@@ -112,10 +113,10 @@ def plan_by_id(tx: Tx, access: Access, plan_id: str, *, hold: bool = False) -> P
     return _PLANS.row(tx.one(f"{_SELECT_PLAN} AND id = :id{_LOCKED if hold else ''}", access, id=plan_id))
 
 
-def plans_of_session(tx: Tx, access: Access, key: str, *, limit: int) -> list[Plan]:
+def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = SESSION_PLANS_SHOWN) -> list[Plan]:
     """Return the newest plans of a session, newest first."""
     sql = f"{_SELECT_PLAN} AND key = :key ORDER BY id DESC LIMIT :limit"
-    return _PLANS.rows(tx.all(sql, access, key=key, limit=limit))
+    return _PLANS.rows(tx.all(sql, access, key=str(key), limit=limit))
 
 
 def plans_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Plan]:
@@ -194,7 +195,7 @@ def _readable(access: Access, agent_id: str) -> dict[str, object]:
     return {"lane": f"agent:{agent_id}:task:", "actor_id": access.actor_id}
 
 
-class PlanPosition(Struct, frozen=True, kw_only=True):
+class PlanPosition(Struct, frozen=True):
     """Where a task belongs: its goal, plan, position, and dependencies."""
 
     goal_id: str
@@ -220,10 +221,8 @@ def plan_positions(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str,
         f"AND goal_id IS NOT NULL AND plan_id IS NOT NULL AND id IN ({listed})"
     )
     return {
-        row[0]: PlanPosition(
-            goal_id=row[1], plan_id=row[2], index=row[3] or 0, dependencies=tuple(before.get(row[0], ()))
-        )
-        for row in tx.all(sql, access, **names)
+        task_id: PlanPosition(goal_id, plan_id, index or 0, tuple(before.get(task_id, ())))
+        for task_id, goal_id, plan_id, index in tx.all(sql, access, **names)
     }
 
 
@@ -232,26 +231,14 @@ def newest_runs(tx: Tx, access: Access, agent_id: str, task_ids: Iterable[str]) 
     listed, names = in_list("task", task_ids)
     if not names:
         return {}
-    sql = (
-        f"SELECT task_id, MAX(id) FROM runs WHERE account_id = :account AND {_READABLE} "
-        f"AND task_id IN ({listed}) GROUP BY task_id"
-    )
+    sql = f"SELECT task_id, MAX(id) FROM runs WHERE {_READABLE} AND task_id IN ({listed}) GROUP BY task_id"
     return {row[0]: row[1] for row in tx.all(sql, access, **_readable(access, agent_id), **names)}
 
 
-def runs_of_plan(tx: Tx, access: Access, agent_id: str, plan_id: str, *, limit: int) -> list[Run]:
-    """Return the newest readable runs of a plan's tasks."""
-    return _runs(tx, access, agent_id, "plan_id", plan_id, limit)
-
-
-def runs_of_goal(tx: Tx, access: Access, agent_id: str, goal_id: str, *, limit: int) -> list[Run]:
-    """Return the newest readable runs of a goal's tasks."""
-    return _runs(tx, access, agent_id, "goal_id", goal_id, limit)
-
-
-def _runs(tx: Tx, access: Access, agent_id: str, column: str, value: str, limit: int) -> list[Run]:
+def runs_of_tasks(tx: Tx, access: Access, agent_id: str, column: str, value: str, *, limit: int) -> list[Run]:
+    """Return the newest readable runs of the tasks of a plan (`column` plan_id) or of a goal's plans (goal_id)."""
     sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND {_READABLE} AND task_id IN "
+        f"{RUN_TABLE.select} WHERE {_READABLE} AND task_id IN "
         f"(SELECT id FROM tasks WHERE account_id = :account AND {column} = :value AND plan_id IS NOT NULL) "
         "ORDER BY id DESC LIMIT :limit"
     )
@@ -275,7 +262,5 @@ def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
 def is_task_in_view(tx: Tx, access: Access, task_id: str) -> bool:
     """Return whether a task is in spaces that the caller may see."""
     seen, values = seen_tasks(tx, access)
-    return (
-        tx.one(f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}", access, id=task_id, **values)
-        is not None
-    )
+    sql = f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}"
+    return tx.one(sql, access, id=task_id, **values) is not None

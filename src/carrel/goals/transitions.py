@@ -18,7 +18,7 @@ from carrel.runs import Rules, Run
 from carrel.storage import Tx
 from carrel.work import Progress, Task, hold_planned, move_planned, progress_of, start_planned
 
-_ENDED_TASKS = ("done", "archived")
+ENDED_TASKS = ("done", "archived")
 _CANCELLED = "Its run was cancelled."
 # The bell that is rung when something in a plan may have changed.
 PLANS = "plans"
@@ -47,7 +47,8 @@ def ended_tasks(steps: Iterable[Progress], *, is_begun: bool = True) -> list[End
 
 def _ended(step: Progress, run: Run) -> Ended | None:
     if run.state != "completed":
-        return Ended(step.task, "blocked", _failure(run))
+        told = _CANCELLED if run.state == "cancelled" else f"Its run failed: {run.error_message or run.reason}"
+        return Ended(step.task, "blocked", clip(one_line(told), BLOCKED_REASON_CHARS_MAX))
     if step.says_done:
         return Ended(step.task, "done")
     # A failed task continues, since this run of it did not fail.
@@ -55,7 +56,7 @@ def _ended(step: Progress, run: Run) -> Ended | None:
 
 
 def _counts(task: Task, run: Run) -> bool:
-    if run.ended_at is None or task.status in _ENDED_TASKS:
+    if run.ended_at is None or task.status in ENDED_TASKS:
         return False
     if task.status != "blocked":
         return run.ended_at >= task.status_at
@@ -63,11 +64,6 @@ def _counts(task: Task, run: Run) -> bool:
     # then. A task that failed with its run is moved by whichever run ends next.
     since = run.ended_at if has_failed(task) else run.created_at
     return since > task.status_at
-
-
-def _failure(run: Run) -> str:
-    told = _CANCELLED if run.state == "cancelled" else f"Its run failed: {run.error_message or run.reason}"
-    return clip(one_line(told), BLOCKED_REASON_CHARS_MAX)
 
 
 def has_failed(task: Task) -> bool:
@@ -82,12 +78,12 @@ def is_live(run: Run | None) -> bool:
 
 def plan_status(plan: Plan, steps: Sequence[Progress], *, waits_for_plans: bool = False) -> PlanStatus:
     """Return the status of a plan that follows from its tasks."""
-    statuses = [one.task.status for one in steps]
-    if not steps or plan.status in ("completed", "skipped", "cancelled"):
+    if not steps or plan.status in _PASSED:
         return plan.status
+    statuses = [one.task.status for one in steps]
     if any(has_failed(one.task) for one in steps):
         return "failed"
-    if all(status in _ENDED_TASKS for status in statuses):
+    if all(status in ENDED_TASKS for status in statuses):
         return "completed" if "done" in statuses else plan.status
     if plan.held:
         return plan.status
@@ -137,7 +133,8 @@ def follow_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:
     if goal is not None and goal.status == "cancelled":
         return plan
     steps = _settled(tx, access, plan, rules)
-    awaited = _awaited(tx, access, plan)
+    others = [store.plan_by_id(tx, access, other) for other in plan.dependencies]
+    awaited = [other.status for other in others if other is not None and other.status not in _PASSED]
     wanted = plan_status(plan, steps, waits_for_plans=any(status != "failed" for status in awaited))
     # A plan that nobody began does not start by itself when it is unblocked.
     held = plan.held or (wanted == "blocked" and plan.status in ("drafting", "ready"))
@@ -160,11 +157,6 @@ def _settled(tx: Tx, access: Access, plan: Plan, rules: Rules) -> list[Progress]
     return progress_of(tx, access, hold_planned(tx, access, plan.id), plan.agent_id) if ended else steps
 
 
-def _awaited(tx: Tx, access: Access, plan: Plan) -> list[PlanStatus]:
-    found = [store.plan_by_id(tx, access, other) for other in plan.dependencies]
-    return [other.status for other in found if other is not None and other.status not in _PASSED]
-
-
 def enter_plan(tx: Tx, access: Access, plan: Plan, to: PlanStatus) -> Plan:
     """Move a locked plan along the shortest legal path; plans that wait for it are checked."""
     for status in walk(PLAN_MOVES, plan.status, to):
@@ -180,7 +172,12 @@ def enter_plan(tx: Tx, access: Access, plan: Plan, to: PlanStatus) -> Plan:
 def follow_goal(tx: Tx, access: Access, goal: Goal) -> Goal:
     """Apply the statuses of its plans to a locked goal."""
     plans = [plan.status for plan in store.plans_of_goal(tx, access, goal.id)]
-    for status in walk(GOAL_MOVES, goal.status, goal_status(goal, plans)):
+    return enter_goal(tx, access, goal, walk(GOAL_MOVES, goal.status, goal_status(goal, plans)))
+
+
+def enter_goal(tx: Tx, access: Access, goal: Goal, way: Iterable[GoalStatus], **more: Any) -> Goal:
+    """Move a locked goal through these statuses."""
+    for status in way:
         goal = store.save_goal(tx, access, structs.replace(goal, status=status))
-        publish_goal(tx, access, "goal.updated", goal)
+        publish_goal(tx, access, "goal.updated", goal, **more)
     return goal

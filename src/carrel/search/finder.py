@@ -10,13 +10,7 @@ from threading import Lock
 import numpy as np
 from msgspec import structs
 
-from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds
-from carrel.kernel.limits import (
-    LONG_READ_SECONDS_MAX,
-    SEARCH_QUERY_EMBED_SECONDS_MAX,
-    SEARCH_RETRY_SECONDS,
-    SEARCH_SECONDS_MAX,
-)
+from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds, limits
 from carrel.kernel.settings import SearchSettings
 from carrel.search import ranking, store
 from carrel.search.account_index import AccountIndexes, View
@@ -30,7 +24,6 @@ from carrel.search.words import query_words, without_names, words_of
 from carrel.storage import FEED, Database, LongTx
 
 _log = getLogger("carrel.search")
-_Cached = tuple[int, SearchResult]
 
 
 class Search:
@@ -43,7 +36,7 @@ class Search:
         self._gate = Gate(settings.concurrency)
         self._pace = Pace()
         self._indexes = AccountIndexes()
-        self._cache: OrderedDict[tuple[str, str, SearchQuery], _Cached] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str, SearchQuery], tuple[int, SearchResult]] = OrderedDict()
         self._cache_lock = Lock()
         # Whether embeddings were available the last time; assumed until the first search.
         self._has_meanings = settings.embedding != "none"
@@ -75,7 +68,7 @@ class Search:
             is_loaded = self._indexes.of(access, model).is_complete
             found = await self._db.long_read(
                 lambda tx: self.search(tx, access, query, model, vector),
-                seconds_max=SEARCH_SECONDS_MAX if is_loaded else LONG_READ_SECONDS_MAX,
+                seconds_max=limits.SEARCH_SECONDS_MAX if is_loaded else limits.LONG_READ_SECONDS_MAX,
                 # A context is part of a turn.
                 urgent=query.quick,
             )
@@ -91,7 +84,7 @@ class Search:
             except TimeoutError:
                 METRICS.count("search.busy.count", access.account_id)
                 why = "Too many searches are running; try again in a moment."
-                raise Refusal(Code.SEARCH_BUSY, why, retry_after_seconds=SEARCH_RETRY_SECONDS) from None
+                raise Refusal(Code.SEARCH_BUSY, why, retry_after_seconds=limits.SEARCH_RETRY_SECONDS) from None
             yield
 
     @asynccontextmanager
@@ -111,14 +104,12 @@ class Search:
         try:
             # Only an endpoint may hang; a local model may just have to be loaded.
             is_remote = self._settings.embedding == "endpoint"
-            async with asyncio.timeout(SEARCH_QUERY_EMBED_SECONDS_MAX if is_remote else None):
+            async with asyncio.timeout(limits.SEARCH_QUERY_EMBED_SECONDS_MAX if is_remote else None):
                 vectors = await self._embedder.embed([text])
         except (EmbeddingUnavailable, TimeoutError) as error:
             if self._settings.embedding != "none":
-                _log.warning(
-                    "search_without_meaning",
-                    extra={"error": str(error) or "the embeddings endpoint did not answer in time"},
-                )
+                why = str(error) or "the embeddings endpoint did not answer in time"
+                _log.warning("search_without_meaning", extra={"error": why})
             return None
         return unit_query(vectors[0])
 
@@ -152,17 +143,17 @@ class Search:
             return SearchResult(dense=vector is not None)
         words = query_words(query.text)
         matches = ranking.match_words(tx, access, view, scope, words, quick=query.quick)
-        limits = ranking.candidate_limits(query, len(words), self._settings)
-        at = ranking.best_by_words(view, matches, limits)
+        most = ranking.candidate_limits(query, len(words), self._settings)
+        at = ranking.best_by_words(view, matches, most)
         if vector is not None:
-            at = np.union1d(at, ranking.best_by_meaning(view, vector, limits, quick=query.quick))
+            at = np.union1d(at, ranking.best_by_meaning(view, vector, most, quick=query.quick))
         read = _read(tx, access, view, at, before=vector is not None)
-        numbered = zip(at.tolist(), view.numbers[at].tolist(), strict=True)
+        numbered = zip(at.tolist(), map(read.get, view.numbers[at].tolist()), strict=True)
         # Checked again against the store: whatever went wrong before, nobody finds what they may not see.
         seen = [
-            ranking.Candidate(position, read[number])
-            for position, number in numbered
-            if number in read and scope.has(read[number].reach.split(), read[number].places.split())
+            ranking.Candidate(position, one)
+            for position, one in numbered
+            if one is not None and scope.has(one.reach.split(), one.places.split())
         ]
         similar = {} if vector is None else _similar(vector, model, read.values())
         wanted = {KINDS.index(kind): limit for kind, limit in query.limits().items()}
@@ -173,13 +164,11 @@ class Search:
 
 def _read(tx: LongTx, access: Access, view: View, at: Positions, *, before: bool) -> dict[int, Stored]:
     """Return the documents at those positions by number and, if meanings count, the messages before each."""
-    wanted = at
     if before:
         previous = view.previous[at]
         previous = previous[previous >= 0]
-        wanted = np.union1d(at, previous[view.in_scope[previous]])
-    numbers = view.numbers[wanted].tolist()
-    return {row.number: row for row in store.documents_numbered(tx, access, numbers)}
+        at = np.union1d(at, previous[view.in_scope[previous]])
+    return {row.number: row for row in store.documents_numbered(tx, access, view.numbers[at].tolist())}
 
 
 def _similar(vector: Floats, model: str, read: Iterable[Stored]) -> dict[int, float]:

@@ -41,14 +41,15 @@ class Gate:
         finally:
             # A search that gave up may have been admitted at the same moment.
             if self._waiting.pop(turn, None) is None:
-                self._leave(holder)
+                self._free += 1
+                self._held -= Counter((holder[0], holder))
+                self._admit()
 
     def _admit(self) -> None:
         # A search that gave up stays in the list until it notices that itself.
         while self._free and (waiting := [turn for turn in self._waiting if not turn.done()]):
             turn = min(waiting, key=lambda turn: self._order(self._waiting[turn]))
-            holder = self._waiting[turn]
-            del self._waiting[turn]
+            holder = self._waiting.pop(turn)
             self._free -= 1
             for name in (holder[0], holder):
                 self._held[name] += 1
@@ -60,11 +61,6 @@ class Gate:
 
     def _order(self, holder: _Holder) -> list[tuple[int, int]]:
         return [(self._held[name], self._admitted.get(name, 0)) for name in (holder[0], holder)]
-
-    def _leave(self, holder: _Holder) -> None:
-        self._free += 1
-        self._held -= Counter((holder[0], holder))
-        self._admit()
 
 
 class Pace:

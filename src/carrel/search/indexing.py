@@ -35,9 +35,7 @@ _DOCUMENTS: dict[SubjectKind, tuple[DocumentKind, ...]] = {
     "task": ("task",),
     "entry": ("log", "note"),
 }
-_SUBJECTS: dict[str, SubjectKind] = {
-    "topic": "topic", "task": "task", "entry": "entry", "log": "entry", "note": "entry",
-}  # fmt: skip
+_SUBJECTS: dict[str, SubjectKind] = {name: of for of, kinds in _DOCUMENTS.items() for name in (of, *kinds)}
 # Their changes may change where other documents are visible.
 _SPREADING = ("topic", "task")
 # Parts of the index that are no document: what is visible in a space, what was said in a session, and everything.
@@ -140,8 +138,7 @@ class Indexing(Follower[Prepared]):
 
         def look(tx: Tx) -> tuple[list[Document], dict[Name, Vectors]]:
             documents = self.documents(tx, access, subjects)
-            kept = {} if anew else self._kept(tx, access, documents)
-            return documents, kept
+            return documents, {} if anew else self._kept(tx, access, documents)
 
         documents, vectors = await self.db.long_read(look, urgent=False, feed=False)
         missing = [one for one in documents if (one.kind, one.id) not in vectors]
@@ -189,8 +186,8 @@ class Indexing(Follower[Prepared]):
         before = store.marks_named(tx, access, names)
         spreads = spread and any(kind in _SPREADING for kind, _ in names)
         is_rebuilding = spreads and store.is_rebuilding(tx, access)
-        for name, document in ((name, found.get(name)) for name in names):
-            if document is not None:
+        for name in names:
+            if (document := found.get(name)) is not None:
                 put_document(tx, access, document, prepared.vectors.get(name, NO_VECTORS))
             elif name in before:
                 store.delete_documents(tx, access, name[0], (name[1],))
@@ -239,10 +236,7 @@ def _forget(tx: Tx, change: EntriesDeleted) -> None:
 
 
 def request_rebuild(tx: Tx, access: Access, kind: SubjectKind | None = None, name: str | None = None) -> None:
-    """Request a rebuild of an account's index: all of it, all of a kind, or one thing with its contents.
-
-    Searches continue meanwhile.
-    """
+    """Request that an account's index is rebuilt: all of it, all of a kind, or one thing with its contents."""
     for each in _DOCUMENTS if kind is None else (kind,):
         store.request_rebuild(tx, access, each if name is None else f"{each}:{name}")
     tx.wake(REBUILDS)
@@ -298,8 +292,7 @@ class Rebuilds(Duty[Rebuild]):
                 self._indexing.put(tx, access, prepared, spread=is_whole)
             return
         kinds = _DOCUMENTS[_SUBJECTS[item.part]] if is_whole else ()
-        left = [
-            store.delete_older_documents(tx, access, kind, item.version, limit=SEARCH_REBUILD_ROWS) for kind in kinds
-        ]
-        if SEARCH_REBUILD_ROWS not in left:
+        most = SEARCH_REBUILD_ROWS
+        left = [store.delete_older_documents(tx, access, kind, item.version, limit=most) for kind in kinds]
+        if most not in left:
             store.finish_rebuild(tx, access, item)

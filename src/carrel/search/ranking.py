@@ -12,15 +12,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from carrel.kernel import Access
-from carrel.kernel.limits import (
-    SEARCH_MATCHES_MAX,
-    SEARCH_MATCHES_PER_WORD_MAX,
-    SEARCH_MATCHES_PER_WORD_MIN,
-    SEARCH_QUICK_CANDIDATES,
-    SEARCH_QUICK_MATCHES_MAX,
-    SEARCH_QUICK_VECTORS_MAX,
-)
+from carrel.kernel import Access, limits
 from carrel.kernel.settings import SearchSettings
 from carrel.search import store
 from carrel.search.account_index import View
@@ -78,8 +70,9 @@ def match_words(
     For very common words, only the newest documents and all topics, tasks and notes with the word are considered; if a
     query has no other words, also everything that has all of them.
     """
-    in_all = SEARCH_QUICK_MATCHES_MAX if quick else SEARCH_MATCHES_MAX
-    limit = min(SEARCH_MATCHES_PER_WORD_MAX, max(SEARCH_MATCHES_PER_WORD_MIN, in_all // max(1, len(words))))
+    in_all = limits.SEARCH_QUICK_MATCHES_MAX if quick else limits.SEARCH_MATCHES_MAX
+    per_word = max(limits.SEARCH_MATCHES_PER_WORD_MIN, in_all // max(1, len(words)))
+    limit = min(limits.SEARCH_MATCHES_PER_WORD_MAX, per_word)
     found = _positions(tx, access, view, scope, words, limit)
     common = tuple(word for word, positions in found.items() if len(positions) >= limit)
     kept = {word: _in_scope(view, store.matching(tx, access, scope, KEPT, word, limit=limit)) for word in common}
@@ -227,13 +220,13 @@ def _norm(lengths: NDArray[np.generic], mean: float) -> Floats:
     return norm
 
 
-def best_by_words(view: View, matches: Matches, limits: dict[int, int]) -> Positions:
+def best_by_words(view: View, matches: Matches, most: dict[int, int]) -> Positions:
     """Return the positions of the best documents of each kind, judged by words and neighbours."""
     at = matches.at
     score = _OWN * _own(view, matches, at) + _NEAR * matches.near[matches.rows[at]]
     score += _SEGMENT * matches.segments.at(view, at)
     score += _NAMED * view.named[view.speakers[at]] + _QUESTION * view.questions[at]
-    return _best(at, -score, view.kinds, limits)
+    return _best(at, -score, view.kinds, most)
 
 
 def _own(view: View, matches: Matches, at: Positions) -> Floats:
@@ -242,18 +235,16 @@ def _own(view: View, matches: Matches, at: Positions) -> Floats:
     return own
 
 
-def best_by_meaning(view: View, vector: Floats, limits: dict[int, int], *, quick: bool = False) -> Positions:
+def best_by_meaning(view: View, vector: Floats, most: dict[int, int], *, quick: bool = False) -> Positions:
     """Return the positions of the documents of each kind whose vectors are most similar."""
-    newest = -SEARCH_QUICK_VECTORS_MAX if quick else None
+    newest = -limits.SEARCH_QUICK_VECTORS_MAX if quick else None
     # Repeated for each comparison: numpy is slow with one short row against many.
     asked = np.tile(codes_of(vector.reshape(1, -1)), (_CODES_AT_ONCE, 1))
-    chosen = [_nearest(view, asked, view.coded[kind], newest, limit) for kind, limit in limits.items()]
+    chosen = [_nearest(view, asked, view.coded[kind], newest, limit) for kind, limit in most.items()]
     return np.unique(np.concatenate([np.zeros(0, dtype=np.int32), *chosen]))
 
 
-def _nearest(
-    view: View, asked: Codes, coded: tuple[Positions, Positions], newest: int | None, limit: int
-) -> Positions:  # fmt: skip
+def _nearest(view: View, asked: Codes, coded: tuple[Positions, Positions], newest: int | None, limit: int) -> Positions:
     owners, rows = (each[newest:] for each in coded)
     distance = np.empty(len(rows), dtype=np.uint16)
     for first in range(0, len(rows), _CODES_AT_ONCE):
@@ -274,10 +265,10 @@ def _nearest(
     return owners
 
 
-def _best(positions: Positions, worst: NDArray[Any], kinds: NDArray[np.int8], limits: dict[int, int]) -> Positions:
+def _best(positions: Positions, worst: NDArray[Any], kinds: NDArray[np.int8], most: dict[int, int]) -> Positions:
     chosen: list[Positions] = [np.zeros(0, dtype=np.int32)]
     of = kinds[positions]
-    for kind, limit in limits.items():
+    for kind, limit in most.items():
         own = np.flatnonzero(of == kind)
         if len(own) > limit:
             own = own[np.argpartition(worst[own], limit)[:limit]]
@@ -288,7 +279,7 @@ def _best(positions: Positions, worst: NDArray[Any], kinds: NDArray[np.int8], li
 def candidate_limits(query: SearchQuery, words: int, settings: SearchSettings) -> dict[int, int]:
     """Return how many candidates of each kind are examined closely; single-word queries have their own setting."""
     window = settings.single_token_window_max if words == 1 else settings.source_topk
-    window = min(window, SEARCH_QUICK_CANDIDATES) if query.quick else window
+    window = min(window, limits.SEARCH_QUICK_CANDIDATES) if query.quick else window
     return {KINDS.index(kind): max(limit, window) for kind, limit in query.limits().items() if limit}
 
 
@@ -300,7 +291,7 @@ class Candidate(NamedTuple):
 
 
 def hits(
-    view: View, matches: Matches, candidates: list[Candidate], similar: dict[int, float], limits: dict[int, int]
+    view: View, matches: Matches, candidates: list[Candidate], similar: dict[int, float], most: dict[int, int]
 ) -> list[Hit]:  # fmt: skip
     """Return the best candidates of each kind with their scores, best first; `similar` are vectors by number."""
     at = np.array([one.at for one in candidates], dtype=np.int32)
@@ -324,7 +315,7 @@ def hits(
     # The newest among those with equal scores, as far as anybody can see a difference.
     order = [n for n in np.lexsort((-ages, -np.round(scores, 4))).tolist() if speaks_for_it[n]]
     kinds = view.kinds[at]
-    chosen = [n for kind, limit in limits.items() for n in [n for n in order if kinds[n] == kind][:limit]]
+    chosen = [n for kind, limit in most.items() for n in [n for n in order if kinds[n] == kind][:limit]]
     positions = view.positions[at]
     return [_hit(candidates[n].document, scores[n], parts[:, n], positions[n]) for n in chosen]
 

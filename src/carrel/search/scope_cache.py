@@ -44,12 +44,10 @@ class ScopeCache:
 
     def of(self, scope: Scope) -> Members:
         """Return which documents are in a scope."""
-        members = self._members.pop(scope, None)
-        if members is None:
+        if (members := self._members.pop(scope, None)) is None:
             everything = np.arange(self._rows.size, dtype=np.int32)
-            nothing = Members(
-                in_scope=np.zeros(0, dtype=bool), count=0, said=np.zeros(0), coded=self._coded(everything[:0])
-            )
+            coded = self._coded(everything[:0])
+            nothing = Members(in_scope=np.zeros(0, dtype=bool), count=0, said=np.zeros(0), coded=coded)
             members = self._renewed(scope, nothing, everything, np.zeros(0, dtype=np.int32))
         self._members[scope] = members
         while len(self._members) > SEARCH_SCOPES_KEPT:

@@ -7,8 +7,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from carrel.kernel import Access
-from carrel.kernel.limits import SEARCH_LOAD_ROWS, SEARCH_REMOVALS_MAX
+from carrel.kernel import Access, limits
 from carrel.search.model import Scope
 from carrel.storage import Row, Table, Tx, in_list, padded
 
@@ -92,7 +91,7 @@ def _note_removals(tx: Tx, access: Access, numbers: list[int]) -> int:
         "SELECT version FROM search_removals WHERE account_id = :account ORDER BY version DESC LIMIT 1 OFFSET :kept"
     )
     prune = f"DELETE FROM search_removals WHERE account_id = :account AND version < ({oldest})"
-    tx.run(prune, access, kept=SEARCH_REMOVALS_MAX)
+    tx.run(prune, access, kept=limits.SEARCH_REMOVALS_MAX)
     return len(numbers)
 
 
@@ -106,20 +105,19 @@ def newest_version(tx: Tx, access: Access) -> int:
 def figures_numbered_after(tx: Tx, access: Access, after: int) -> list[Row]:
     """Return the figures of the next documents after a number, in order; plain rows, since there may be a million."""
     sql = f"{_SELECT_FIGURES} AND number > :after ORDER BY number LIMIT :limit"
-    return tx.all(sql, access, after=after, limit=SEARCH_LOAD_ROWS)
+    return tx.all(sql, access, after=after, limit=limits.SEARCH_LOAD_ROWS)
 
 
 def figures_after(tx: Tx, access: Access, after: int) -> list[Figures]:
     """Return the documents that changed after a version, oldest change first."""
     sql = f"{_SELECT_FIGURES} AND version > :after ORDER BY version LIMIT :limit"
     changed: list[Figures] = []
-    is_full = True
-    while is_full:
-        page = list(starmap(Figures, tx.all(sql, access, after=after, limit=SEARCH_LOAD_ROWS)))
+    while True:
+        page = list(starmap(Figures, tx.all(sql, access, after=after, limit=limits.SEARCH_LOAD_ROWS)))
         changed += page
-        is_full = len(page) == SEARCH_LOAD_ROWS
-        after = page[-1].version if page else after
-    return changed
+        if len(page) < limits.SEARCH_LOAD_ROWS:
+            return changed
+        after = page[-1].version
 
 
 def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
@@ -128,7 +126,7 @@ def removals_after(tx: Tx, access: Access, after: int) -> list[tuple[int, int]]:
         "SELECT version, number FROM search_removals WHERE account_id = :account AND version > :after "
         "ORDER BY version LIMIT :limit"
     )
-    return [(row[0], row[1]) for row in tx.all(sql, access, after=after, limit=SEARCH_REMOVALS_MAX)]
+    return [(row[0], row[1]) for row in tx.all(sql, access, after=after, limit=limits.SEARCH_REMOVALS_MAX)]
 
 
 def matching(tx: Tx, access: Access, scope: Scope | None, *terms: str, limit: int) -> NDArray[np.int64]:
@@ -181,8 +179,7 @@ def has_kept_documents(tx: Tx, access: Access) -> bool:
 
 def documents_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Stored]:
     """Return the existing ones of those documents, by kind and id."""
-    found = _DOCUMENTS.rows(_named(tx, access, _DOCUMENTS.columns, names))
-    return {(one.kind, one.id): one for one in found}
+    return {(one.kind, one.id): one for one in _DOCUMENTS.rows(_named(tx, access, _DOCUMENTS.columns, names))}
 
 
 def marks_named(tx: Tx, access: Access, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
@@ -231,6 +228,9 @@ class Rebuild(Struct, frozen=True):
     version: int
 
 
+_UNMOVED = "account_id = :account AND part = :part AND cursor = :before AND version = :version"
+
+
 def request_rebuild(tx: Tx, access: Access, part: str) -> None:
     """Begin, or begin anew."""
     sql = (
@@ -252,20 +252,14 @@ def rebuilds_due(tx: Tx, limit: int) -> list[Rebuild]:
 
 def advance_rebuild(tx: Tx, access: Access, rebuild: Rebuild, cursor: str) -> bool:
     """Move past a page; False, with nothing written, if another server already did."""
-    sql = (
-        "UPDATE search_rebuilds SET cursor = :cursor WHERE account_id = :account AND part = :part "
-        "AND cursor = :before AND version = :version"
-    )
+    sql = f"UPDATE search_rebuilds SET cursor = :cursor WHERE {_UNMOVED}"
     held = {"part": rebuild.part, "before": rebuild.cursor, "version": rebuild.version}
     return tx.run(sql, access, cursor=cursor, **held) > 0
 
 
 def finish_rebuild(tx: Tx, access: Access, rebuild: Rebuild) -> None:
     """End it, unless it was begun anew."""
-    sql = (
-        "DELETE FROM search_rebuilds WHERE account_id = :account AND part = :part AND cursor = :before "
-        "AND version = :version"
-    )
+    sql = f"DELETE FROM search_rebuilds WHERE {_UNMOVED}"
     tx.run(sql, access, part=rebuild.part, before=rebuild.cursor, version=rebuild.version)
 
 

@@ -22,25 +22,19 @@ _MONTHS = (
     "december",
 )  # fmt: skip
 # English and German; none of the German ones means something in English, except "die".
-STOP_WORDS = frozenset((
-    "a", "about", "after", "again", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because", "been",
-    "before", "being", "between", "both", "but", "by", "can", "could", "d", "did", "do", "does", "down", "during",
-    "each", "few", "for", "from", "get", "got", "had", "has", "have", "having", "he", "her", "here", "him", "his",
-    "how", "i", "if", "in", "into", "is", "it", "its", "just", "like", "ll", "m", "me", "might", "more", "most",
-    "must", "my", "no", "not", "of", "off", "on", "one", "only", "or", "other", "our", "out", "over", "own", "re",
-    "s", "same", "shall", "she", "should", "so", "some", "such", "t", "than", "that", "the", "their", "them", "then",
-    "there", "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "us", "ve", "very",
-    "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why", "will", "with",
-    "would", "you", "your",
-    "aber", "alle", "als", "auch", "auf", "aus", "bei", "bis", "bitte", "das", "dass", "dein", "deine", "dem", "den",
-    "denn", "der", "des", "dich", "die", "dies", "diese", "diesem", "diesen", "dieser", "dieses", "dir", "doch", "du",
-    "ein", "eine", "einem", "einen", "einer", "eines", "er", "es", "euch", "für", "habe", "haben", "hatte", "hier",
-    "ich", "ihm", "ihn", "ihr", "ihre", "im", "ist", "ja", "jetzt", "kann", "kein", "keine", "können", "mein",
-    "meine", "meinem", "meinen", "meiner", "mich", "mir", "mit", "muss", "nach", "nicht", "noch", "nur", "oder",
-    "sehr", "sein", "seine", "seit", "sich", "sie", "sind", "soll", "über", "und", "uns", "unser", "unsere", "unter",
-    "vom", "von", "vor", "wann", "warum", "weil", "welche", "wem", "wen", "wenn", "wer", "werden", "wie", "wir",
-    "wird", "wo", "wurde", "zum", "zur",
-))  # fmt: skip
+_STOP_WORDS = """
+a about after again also am an and any are as at be because been before being between both but by can could d did do
+does down during each few for from get got had has have having he her here him his how i if in into is it its just like
+ll m me might more most must my no not of off on one only or other our out over own re s same shall she should so some
+such t than that the their them then there these they this those through to too under until up us ve very was we were
+what when where which while who whom whose why will with would you your
+aber alle als auch auf aus bei bis bitte das dass dein deine dem den denn der des dich die dies diese diesem diesen
+dieser dieses dir doch du ein eine einem einen einer eines er es euch für habe haben hatte hier ich ihm ihn ihr ihre im
+ist ja jetzt kann kein keine können mein meine meinem meinen meiner mich mir mit muss nach nicht noch nur oder sehr sein
+seine seit sich sie sind soll über und uns unser unsere unter vom von vor wann warum weil welche wem wen wenn wer werden
+wie wir wird wo wurde zum zur
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 def words_of(text: str) -> list[str]:

@@ -1,27 +1,20 @@
 """Topics as values: the board groups tasks and entries under them."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Annotated, Generic, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Access, Code, Input, Refusal, Shape, When, invalid
+from carrel.kernel import Access, Code, Input, Refusal, Shape, When, invalid, limits
 from carrel.kernel.fields import SOME_TEXT, Moment, Name, NewId, ShortText, at_most, checked, up_to
-from carrel.kernel.limits import (
-    NAME_CHARS_MAX,
-    TASK_TAG_CHARS_MAX,
-    TASK_TAGS_MAX,
-    TOPIC_DESCRIPTION_CHARS_MAX,
-    TOPIC_NAME_CHARS_MAX,
-)
 
 TopicStatus = Literal["active", "snoozed", "archived"]
 CreatedBy = Literal["user", "agent", "classifier", "import"]
 PRIORITIES = ("critical", "high", "medium", "low", "lowest")
 DEFAULT_PRIORITY = 3
 # This room checks these and words the refusals; here they are only described.
-TopicName = Annotated[str, checked(pattern=SOME_TEXT, maxLength=TOPIC_NAME_CHARS_MAX)]
-Tags = Annotated[tuple[Annotated[str, up_to(TASK_TAG_CHARS_MAX)], ...], at_most(TASK_TAGS_MAX)]
+TopicName = Annotated[str, checked(pattern=SOME_TEXT, maxLength=limits.TOPIC_NAME_CHARS_MAX)]
+Tags = Annotated[tuple[Annotated[str, up_to(limits.TASK_TAG_CHARS_MAX)], ...], at_most(limits.TASK_TAGS_MAX)]
 Priority = Annotated[int, checked(minimum=1, maximum=len(PRIORITIES))] | Annotated[str, checked(enum=list(PRIORITIES))]
 
 
@@ -68,7 +61,7 @@ class TopicChange(Input, frozen=True, kw_only=True):
     """Changes of a topic; fields left out stay as they are. Tags replace what was there."""
 
     name: TopicName | UnsetType = UNSET
-    description: Annotated[str, up_to(TOPIC_DESCRIPTION_CHARS_MAX)] | UnsetType = UNSET
+    description: Annotated[str, up_to(limits.TOPIC_DESCRIPTION_CHARS_MAX)] | UnsetType = UNSET
     status: TopicStatus | UnsetType = UNSET
     snoozed_until: Moment | UnsetType | None = UNSET
     priority: Priority | UnsetType = UNSET
@@ -119,26 +112,26 @@ def read_priority(given: int | str) -> int:
     raise Refusal.of_value("priority", str(given), allowed)
 
 
-def check_tags(tags: Iterable[str], what: str) -> None:
-    """Refuse too many tags, and tags that are too long or empty."""
-    given = list(tags)
-    if len(given) > TASK_TAGS_MAX:
-        raise Refusal(Code.LIMIT_REACHED, f"A {what} has at most {TASK_TAGS_MAX} tags.", field="tags")
-    if any(len(tag) > TASK_TAG_CHARS_MAX for tag in given):
-        raise Refusal(Code.TOO_LONG, f"A tag has at most {TASK_TAG_CHARS_MAX} characters.", field="tags")
+def check_length(field: str, text: object, chars_max: int) -> None:
+    """Refuse a text that is too long; anything but a text is not checked."""
+    if isinstance(text, str) and len(text) > chars_max:
+        raise Refusal(Code.TOO_LONG, f"{field} has at most {chars_max} characters.", field=field)
+
+
+def check_tags(tags: Sequence[str], what: str) -> None:
+    """Refuse too many tags, and tags that are too long."""
+    if len(tags) > limits.TASK_TAGS_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A {what} has at most {limits.TASK_TAGS_MAX} tags.", field="tags")
+    if any(len(tag) > limits.TASK_TAG_CHARS_MAX for tag in tags):
+        raise Refusal(Code.TOO_LONG, f"A tag has at most {limits.TASK_TAG_CHARS_MAX} characters.", field="tags")
 
 
 def check_change(change: TopicChange) -> None:
     """Refuse texts and tags that are missing or too long; unset ones are not checked."""
     if isinstance(change.name, str) and not change.name.strip():
         raise invalid("name", "A topic needs a name.")
-    limited = (
-        ("name", change.name, TOPIC_NAME_CHARS_MAX),
-        ("description", change.description, TOPIC_DESCRIPTION_CHARS_MAX),
-        ("color", change.color, NAME_CHARS_MAX),
-    )
-    for field, text, chars_max in limited:
-        if isinstance(text, str) and len(text) > chars_max:
-            raise Refusal(Code.TOO_LONG, f"{field} has at most {chars_max} characters.", field=field)
+    check_length("name", change.name, limits.TOPIC_NAME_CHARS_MAX)
+    check_length("description", change.description, limits.TOPIC_DESCRIPTION_CHARS_MAX)
+    check_length("color", change.color, limits.NAME_CHARS_MAX)
     if change.tags is not UNSET:
         check_tags(change.tags, "topic")

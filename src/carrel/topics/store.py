@@ -16,7 +16,7 @@ _TOPICS = Table("topics", Topic, codecs={
     "tags": json_column(tuple[str, ...]), "pinned": FLAG, "curated": FLAG,
     "merged_from": json_column(tuple[Merged, ...]),
 })  # fmt: skip
-_SELECT = f"SELECT {_TOPICS.columns} FROM topics WHERE account_id = :account"
+_SELECT = f"{_TOPICS.select} WHERE account_id = :account"
 ItemKind = Literal["topic", "task", "log"]
 _UNDER_TOPIC = (
     "(i.topic_id = :topic_id OR i.task_id IN (SELECT t.id FROM tasks t WHERE t.account_id = :account "
@@ -66,10 +66,8 @@ def list_topics(
 
 def topics_of_space(tx: Tx, access: Access, space_id: str) -> list[Topic]:
     """Return the topics that are visible in a space, in a stable order."""
-    sql = (
-        f"{_SELECT} AND id IN (SELECT topic_id FROM topic_spaces WHERE account_id = :account AND space_id = :space_id) "
-        "ORDER BY id"
-    )
+    within = "SELECT topic_id FROM topic_spaces WHERE account_id = :account AND space_id = :space_id"
+    sql = f"{_SELECT} AND id IN ({within}) ORDER BY id"
     return _TOPICS.rows(tx.all(sql, access, space_id=space_id))
 
 
@@ -196,19 +194,19 @@ def depart_with_task(tx: Tx, access: Access, task_id: str, spaces: Iterable[str]
         tx.run(sql, access, task_id=task_id, space_id=space_id)
 
 
-def move_entries_of_space(tx: Tx, access: Access, space_id: str, to: str) -> None:
-    """Move the entries of one space into another."""
-    _move(tx, access, "i.space_id = :of", {"of": space_id}, to)
-
-
-def move_entries_of_topic(tx: Tx, access: Access, topic_id: str, to: str) -> None:
-    """Move the entries of a topic and of its tasks into its space."""
-    _move(tx, access, _UNDER_TOPIC, {"topic_id": topic_id}, to)
-
-
-def move_entries_of_task(tx: Tx, access: Access, task_id: str, to: str) -> None:
-    """Move the entries of a task into its space."""
-    _move(tx, access, "i.task_id = :task_id", {"task_id": task_id}, to)
+def move_entries(tx: Tx, access: Access, of: Literal["space", "topic", "task"], item_id: str, to: str) -> None:
+    """Move the entries of a space, of a topic with its tasks, or of a task into a space."""
+    which, named = _UNDER_TOPIC if of == "topic" else f"i.{of}_id = :{of}_id", {f"{of}_id": item_id}
+    left = (
+        f"{_DEPART_ENTRIES} i.space_id FROM entries i "
+        f"WHERE i.account_id = :account AND {which} AND i.space_id IS NOT NULL AND i.space_id <> :to"
+    )
+    tx.run(left, access, to=to, **named)
+    sql = (
+        f"UPDATE entries AS i SET space_id = :to, {_CHANGE} WHERE i.account_id = :account AND {which} "
+        "AND (i.space_id IS NULL OR i.space_id <> :to)"
+    )
+    tx.run(sql, access, to=to, now=tx.now, **named)
 
 
 def set_topic_of_entries(tx: Tx, access: Access, task_id: str, topic_id: str | None) -> None:
@@ -233,19 +231,6 @@ def detach_entries_of_topic(tx: Tx, access: Access, topic_id: str) -> None:
     """Remove the topic from its entries."""
     sql = f"UPDATE entries SET topic_id = NULL, {_CHANGE} WHERE account_id = :account AND topic_id = :topic_id"
     tx.run(sql, access, topic_id=topic_id, now=tx.now)
-
-
-def _move(tx: Tx, access: Access, which: str, values: dict[str, object], to: str) -> None:
-    left = (
-        f"{_DEPART_ENTRIES} i.space_id FROM entries i "
-        f"WHERE i.account_id = :account AND {which} AND i.space_id IS NOT NULL AND i.space_id <> :to"
-    )
-    tx.run(left, access, to=to, **values)
-    sql = (
-        f"UPDATE entries AS i SET space_id = :to, {_CHANGE} WHERE i.account_id = :account AND {which} "
-        "AND (i.space_id IS NULL OR i.space_id <> :to)"
-    )
-    tx.run(sql, access, to=to, now=tx.now, **values)
 
 
 def departures_between(

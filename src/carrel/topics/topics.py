@@ -77,11 +77,8 @@ def change_topic(tx: Tx, access: Access, topic_id: str, change: TopicChange) -> 
     named = spaces_of_tags(tx, access, tags, topic)
     if change.parent_id is not UNSET:
         given["parent_id"] = _parent(tx, access, change.parent_id, topic_id=topic.id)
-    if tags != topic.tags:
-        given["tags"] = tags
-        given["space_id"] = _owner(tx, access, change.space_id, named, topic.space_id)
-    elif change.space_id is not UNSET:
-        given["space_id"] = _owner(tx, access, change.space_id, (), topic.space_id)
+    if tags != topic.tags or change.space_id is not UNSET:
+        given |= {"tags": tags, "space_id": _owner(tx, access, change.space_id, named, topic.space_id)}
     changes = {name for name, value in given.items() if getattr(topic, name) != value}
     if not changes:
         return topic
@@ -100,8 +97,7 @@ def remove_topic(tx: Tx, access: Access, topic_id: str) -> None:
     tx.publish(TopicMoved(access, topic.id, None))
     store.detach_entries_of_topic(tx, access, topic.id)
     store.delete_topic(tx, access, topic.id)
-    body = {"topic": TopicShape.of(topic), "spaceIds": spaces}
-    append_event(tx, access, "topic.deleted", _about(topic), json_text(body))
+    _publish(tx, access, "topic.deleted", topic, spaceIds=spaces)
 
 
 def reorder_topics(tx: Tx, access: Access, ordered_ids: tuple[str, ...]) -> None:
@@ -121,8 +117,7 @@ def reorder_topics(tx: Tx, access: Access, ordered_ids: tuple[str, ...]) -> None
 
 def readable_topic(tx: Tx, access: Access, topic_id: str, *, hold: bool = False) -> Topic:
     """Return a topic that the caller may see, locked with `hold`; otherwise refuse as not found."""
-    topic = store.topic_by_id(tx, access, topic_id, hold=hold)
-    if topic is None:
+    if (topic := store.topic_by_id(tx, access, topic_id, hold=hold)) is None:
         raise not_found("topic")
     return topic
 
@@ -149,8 +144,7 @@ def absorb_topic(tx: Tx, access: Access, topic_id: str, other: Topic, entry_ids:
     curated = topic.curated or _is_curated_by(access, topic)
     changed = store.save_topic(tx, access, structs.replace(topic, merged_from=kept, curated=curated))
     remove_topic(tx, access, other.id)
-    body = {"topic": TopicShape.of(changed), "merged": merged}
-    append_event(tx, access, "topic.merged", _about(changed), json_text(body))
+    _publish(tx, access, "topic.merged", changed, merged=merged)
     return changed
 
 
@@ -178,7 +172,7 @@ def _leave_space(tx: Tx, removed: SpaceRemoved) -> None:
         tags = tuple(tag for tag in topic.tags if space_of_tag(tag) != removed.space_id)
         own = DEFAULT_SPACE if topic.space_id == removed.space_id else topic.space_id
         change_topic(tx, access, topic.id, TopicChange(tags=tags, space_id=own))
-    store.move_entries_of_space(tx, access, removed.space_id, DEFAULT_SPACE)
+    store.move_entries(tx, access, "space", removed.space_id, DEFAULT_SPACE)
 
 
 def _is_curated_by(access: Access, topic: Topic) -> bool:
@@ -198,14 +192,11 @@ def _owner(tx: Tx, access: Access, given: str | UnsetType, named: tuple[str, ...
     return next((space for space in named if access.covers([space])), else_)
 
 
-def _parent(
-    tx: Tx, access: Access, parent_id: str | UnsetType | None, *, topic_id: str | None = None
-) -> str | None:  # fmt: skip
+def _parent(tx: Tx, access: Access, parent_id: str | UnsetType | None, *, topic_id: str | None = None) -> str | None:
     """Return the id of the parent topic; circles and too deep nesting are refused."""
     if not parent_id:
         return None
-    above = store.topic_by_id(tx, access, parent_id)
-    if above is None:
+    if (above := store.topic_by_id(tx, access, parent_id)) is None:
         raise invalid("parentId", f"There is no topic '{parent_id[:80]}'.")
     everything = system_access(access.account_id)
     # Bounded, since two concurrent changes may have closed a circle somewhere above.
@@ -229,12 +220,9 @@ def _place(tx: Tx, access: Access, before: Topic, after: Topic, named: tuple[str
             store.appear_with_topic(tx, access, after.id)
     if after.space_id != before.space_id:
         tx.publish(TopicMoved(access, after.id, after.space_id))
-        store.move_entries_of_topic(tx, access, after.id, after.space_id)
+        store.move_entries(tx, access, "topic", after.id, after.space_id)
 
 
-def _about(topic: Topic) -> About:
-    return About(topic_id=topic.id, space_id=topic.space_id)
-
-
-def _publish(tx: Tx, access: Access, name: str, topic: Topic) -> None:
-    append_event(tx, access, name, _about(topic), json_text({"topic": TopicShape.of(topic)}))
+def _publish(tx: Tx, access: Access, name: str, topic: Topic, **more: Any) -> None:
+    body = json_text({"topic": TopicShape.of(topic), **more})
+    append_event(tx, access, name, About(topic_id=topic.id, space_id=topic.space_id), body)

@@ -23,6 +23,8 @@ from carrel.work.model import (
     TaskFilter,
     Title,
     Words,
+    check_metadata,
+    shortest_path,
 )
 from carrel.work.moves import move_task, reopen_task, stop_task
 from carrel.work.notice_store import notices_of
@@ -59,10 +61,10 @@ __all__ = [
     "Action", "Actor", "BlockedReason", "Dependencies", "Description", "Directory", "FoundTask", "Names", "NewTask",
     "Posted", "Progress", "ResponseRequests", "Rights", "StatusWord", "Task", "TaskBriefing", "TaskChange",
     "TaskChanged", "TaskCriteria", "TaskFilter", "TaskHistory", "TaskShape", "Thread", "ThreadMessage", "Title",
-    "Words", "actor_of", "admit", "assign_task", "change_task", "create_task", "duties", "explain_task", "hold_planned",
-    "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task", "needed_tasks", "notices_of",
-    "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report", "progress_of", "read_file",
-    "read_history", "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks",
-    "request_responses", "search_tasks", "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes",
-    "tasks_planned", "team_of", "visible_changes",
+    "Words", "actor_of", "admit", "assign_task", "change_task", "check_metadata", "create_task", "duties",
+    "explain_task", "hold_planned", "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task",
+    "needed_tasks", "notices_of", "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report",
+    "progress_of", "read_file", "read_history", "read_thread", "readable_task", "release_planned", "reopen_task",
+    "reorder_tasks", "request_responses", "search_tasks", "shortest_path", "start_planned", "stop_task",
+    "task_briefing", "task_shape", "task_shapes", "tasks_planned", "team_of", "visible_changes",
 ]  # fmt: skip

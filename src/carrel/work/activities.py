@@ -19,9 +19,7 @@ class TaskChanged(Struct, frozen=True):
     task: Task
 
 
-def record(
-    tx: Tx, access: Access, actor: Actor, task: Task, kind: ActivityType, summary: str, **data: Any
-) -> Entry:  # fmt: skip
+def record(tx: Tx, access: Access, actor: Actor, task: Task, kind: ActivityType, summary: str, **data: Any) -> Entry:
     """Write an activity of a task."""
     entry = NewEntry(
         type="system",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from carrel.access import UserRemoved
 from carrel.kernel import Access, Code, Refusal
 from carrel.kernel.limits import TASK_PARTIES_MAX
 from carrel.runs import Rules
@@ -101,13 +102,15 @@ def take_off(
     return changed
 
 
-def drop_user(tx: Tx, access: Access, user_id: str) -> None:
-    """Unassign a removed user from every task."""
+def forget_user(tx: Tx, removed: UserRemoved) -> None:
+    """Take a removed user off every task."""
+    access, user_id = removed.access, removed.user_id
     actor, directory = actor_of(tx, access), Directory(tx, access)
     for task_id in store.tasks_assigned_to(tx, access, "user", user_id):
         task = store.hold_task(tx, access, task_id)
         assert task is not None, "a task is never deleted"
         take_off(tx, access, actor, task, [("user", user_id)], directory, Rules())
+    store.forget_party(tx, access, "user", user_id)
 
 
 def replace_assignees(

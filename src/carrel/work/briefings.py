@@ -108,6 +108,7 @@ def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> Task
     for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
     # Only the lanes of the task see its thread: elsewhere a run sees the task alone.
     earlier, left_out = _earlier(tx, access, task, notices, directory, is_heard) if notices or is_of_task else ((), 0)
+    brought = entries_by_id(tx, access, [notice.entry_id for notice in notices if notice.entry_id is not None])
     reopened_at, reopened_by = _reopening(tx, access, task)
     return TaskBriefing(
         task=task,
@@ -119,9 +120,9 @@ def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> Task
         author_kind=author_kind if newest is None else newest.author_kind,
         by_people=authors == {"user"},
         by_a_person="user" in authors,
-        is_assigned=_party(run) in parties,
+        is_assigned=("agent", run.agent_id) in parties,
         is_reviewer=_is_reviewer(run, task, parties, newest, directory),
-        files=_files(tx, access, notices),
+        files=tuple(attachment_heads(tx, access, _attached(brought))),
         joined=max(1, len(notices)),
         sent_at=run.created_at,
         read_at=tx.now,
@@ -135,15 +136,11 @@ def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> Task
     )
 
 
-def _party(run: Run) -> tuple[PartyKind, str]:
-    return "agent", run.agent_id
-
-
 def _is_reviewer(
     run: Run, task: Task, assignees: set[tuple[PartyKind, str]], newest: Notice | None, directory: Directory
 ) -> bool:  # fmt: skip
     """Whether a run should review others' work: the task is in review, and its agent may review tasks."""
-    if newest is None or task.status != "review" or assignees == {_party(run)}:
+    if newest is None or task.status != "review" or assignees == {("agent", run.agent_id)}:
         return False
     may_review = run.agent_id in directory.reviewers or run.agent_id == directory.orchestrator
     return may_review and (newest.type != "thread_update" or newest.author_kind != "user")
@@ -168,11 +165,6 @@ def _earlier(
         for entry in shown
     )
     return lines, more + len(newest) - len(lines)
-
-
-def _files(tx: Tx, access: Access, notices: list[Notice]) -> tuple[FileShape, ...]:
-    brought = entries_by_id(tx, access, [notice.entry_id for notice in notices if notice.entry_id is not None])
-    return tuple(attachment_heads(tx, access, _attached(brought)))
 
 
 def _attached(entries: Iterable[Entry]) -> tuple[str, ...]:

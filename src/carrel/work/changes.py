@@ -30,9 +30,7 @@ class SeenChanges(Struct, frozen=True, kw_only=True):
     left_entries: list[str]
 
 
-def visible_changes(
-    tx: Tx, access: Access, after: int, *, limit: int, scope: SpaceScope = _EVERYTHING
-) -> SeenChanges:  # fmt: skip
+def visible_changes(tx: Tx, access: Access, after: int, *, limit: int, scope: SpaceScope = _EVERYTHING) -> SeenChanges:
     """Return the visible changes after a number, up to a limit of each kind."""
     page = changes_since(tx, access, after, limit=limit)
     if not page.reset and _connected_anew(tx, access, scope, after, page):
@@ -53,9 +51,10 @@ def visible_changes(
     named = [task.id for task in tasks]
     read, own = _readable(tx, access, named, scope), _readable(tx, access, named)
     lost = _lost(tx, access, [task_id for task_id in named if task_id not in own])
+    seen = structs.replace(access, space_ids=access.narrowed(spaces))
     return SeenChanges(
         page=_seen(tx, access, page, scope),
-        spaces=_spaces(tx, access, since, upto, scope),
+        spaces=[space for space in spaces_changed(tx, access, since, upto) if seen.covers([space.id])],
         topics=[topic for topic in topics if topic.seq <= upto],
         tasks=[task for task in tasks if task.id in read],
         **_departed(tx, access, [one for one in left if one.seq <= upto], scope, lost),
@@ -73,11 +72,6 @@ def _connected_anew(tx: Tx, access: Access, scope: SpaceScope, after: int, page:
 def _reached(found: Sequence[Task | Topic | Departure], limit: int, seq: int) -> int:
     """The number up to which a page is complete, if it was read one row further."""
     return found[limit - 1].seq if len(found) > limit else seq
-
-
-def _spaces(tx: Tx, access: Access, after: int, upto: int, scope: SpaceScope) -> list[Space]:
-    seen = structs.replace(access, space_ids=access.narrowed(scope.allowed))
-    return [space for space in spaces_changed(tx, access, after, upto) if seen.covers([space.id])]
 
 
 def _present(tx: Tx, access: Access, page: ChangePage, scope: SpaceScope, limit: int) -> SeenChanges:

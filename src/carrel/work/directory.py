@@ -8,7 +8,7 @@ from carrel.kernel import Access, Refusal
 from carrel.notifications import OWNERS
 from carrel.storage import Tx
 from carrel.work.mentions import Mentionable
-from carrel.work.model import Party, PartyKind
+from carrel.work.model import Party
 from carrel.work.permissions import resolve_flags
 
 
@@ -34,11 +34,8 @@ class Directory:
 
     def mentionable(self) -> list[Mentionable]:
         """Return everyone who can be mentioned; a disabled agent cannot."""
-        agents = [
-            Mentionable("agent", agent.id, (agent.id, agent.slug, *agent.aliases), agent.name)
-            for agent in self.agents.values()
-            if agent.enabled
-        ]
+        enabled = (one for one in self.agents.values() if one.enabled)
+        agents = [Mentionable("agent", one.id, (one.id, one.slug, *one.aliases), one.name) for one in enabled]
         return [*agents, *(Mentionable("user", user.id, (user.slug,), user.name) for user in self.users.values())]
 
     def name_of(self, kind: str, party_id: str) -> str | None:
@@ -57,41 +54,38 @@ class Directory:
 
     def agent_id(self, name: str, field: str) -> str:
         """Return the id of the agent with an id, slug or former slug."""
-        for agent in self.agents.values():
-            if name in (agent.id, agent.slug, *agent.aliases):
-                return agent.id
+        if name in self._agent_ids:
+            return self._agent_ids[name]
         raise Refusal.of_name(field, "agent", name, self._agent_slugs)
 
     def user_id(self, name: str, field: str) -> str:
         """Return the id of the user with an id or slug; `owners` stands for the owners of the account."""
-        for user in self.users.values():
-            if name in (user.id, user.slug):
-                return user.id
-        if name == OWNERS:
-            return OWNERS
+        if name in self._user_ids:
+            return self._user_ids[name]
         raise Refusal.of_name(field, "user", name, self._user_slugs)
 
     def party_id(self, name: str) -> str:
         """Return the id of the agent, else the user, with an id or slug; an unknown name stays as it is."""
-        for find in (self.agent_id, self.user_id):
-            try:
-                return find(name, "")
-            except Refusal:
-                continue
-        return name
+        return self._agent_ids.get(name) or self._user_ids.get(name, name)
 
     def parties(self, slugs: tuple[str, ...], field: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the ids of the agents and of the users that slugs name; an agent wins over a user."""
-        agents, users = [], []
-        known = {name for agent in self.agents.values() for name in (agent.id, agent.slug, *agent.aliases)}
         for slug in slugs:
-            if slug in known:
-                agents.append(self.agent_id(slug, field))
-            elif slug == OWNERS or any(slug in (user.id, user.slug) for user in self.users.values()):
-                users.append(self.user_id(slug, field))
-            else:
+            if slug not in self._agent_ids and slug not in self._user_ids:
                 raise Refusal.of_name(field, "agent or user", slug, [*self._agent_slugs, *self._user_slugs])
-        return tuple(agents), tuple(users)
+        agents = tuple(self._agent_ids[slug] for slug in slugs if slug in self._agent_ids)
+        return agents, tuple(self._user_ids[slug] for slug in slugs if slug not in self._agent_ids)
+
+    @cached_property
+    def _agent_ids(self) -> dict[str, str]:
+        """The ids by every name; the first agent with a name has it."""
+        agents = reversed(self.agents.values())
+        return {name: agent.id for agent in agents for name in (agent.id, agent.slug, *agent.aliases)}
+
+    @cached_property
+    def _user_ids(self) -> dict[str, str]:
+        users = reversed(self.users.values())
+        return {OWNERS: OWNERS} | {name: user.id for user in users for name in (user.id, user.slug)}
 
     @property
     def _agent_slugs(self) -> list[str]:
@@ -100,8 +94,3 @@ class Directory:
     @property
     def _user_slugs(self) -> list[str]:
         return [user.slug for user in self.users.values()]
-
-
-def first_name(kind: PartyKind) -> str:
-    """Return the name for somebody whose name is no longer known."""
-    return "an agent" if kind == "agent" else "a person"

@@ -81,8 +81,7 @@ class Heartbeats(StepDuty[Heartbeat]):
             return
         agent = agent_by_id(tx, access, item.agent_id)
         assert agent is not None, "an agent is never deleted"
-        interval = _interval_ms(agent)
-        if interval is None:
+        if (interval := _interval_ms(agent)) is None:
             notice_store.delete_heartbeat(tx, access, agent.id)
         else:
             notice_store.put_heartbeat(tx, access, _beat(tx, access, agent, held, interval, self._rules))
@@ -155,8 +154,7 @@ def _text(tx: Tx, access: Access, changed: list[str], due: list[Due], *, more: b
 
 
 def _why(tx: Tx, task: Due) -> list[str]:
-    due = []
-    if task.due_date is not None:
-        due = [f"{'overdue since' if task.due_date < tx.now else 'due'} {iso(task.due_date)}"]
+    late = task.due_date is not None and task.due_date < tx.now
+    due = [] if task.due_date is None else [f"{'overdue since' if late else 'due'} {iso(task.due_date)}"]
     stalled = ["it has stalled: no turn has said that it is done"] if task.is_stalled else []
     return due + stalled + (["you were asked for a response"] if task.is_asked else [])

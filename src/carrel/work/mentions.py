@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from carrel.kernel import Shape
 from carrel.work.model import PartyKind
 
 # Spans to skip, then mentions; an @ inside a word, as in an e-mail address, is none. A quotation ends on its line, so
@@ -32,29 +33,15 @@ class Mentionable(Struct, frozen=True):
     name: str
 
 
-class Mention(Struct, frozen=True):
-    """Somebody who was mentioned."""
+class MentionShape(Shape, frozen=True, kw_only=True):
+    """Somebody who is mentioned in a message."""
 
     kind: PartyKind
     id: str
 
 
-def read_mentions(text: str, known: Iterable[Mentionable]) -> list[Mention]:
+def read_mentions(text: str, known: Iterable[Mentionable]) -> list[MentionShape]:
     """Return who is mentioned in a text, each once, in the order of their first mention."""
-    slugs, names = mentioned_words(text)
-    if not slugs and not names:
-        return []
-    if EVERYONE in slugs:
-        return [Mention(party.kind, party.id) for party in known]
-    return [
-        Mention(party.kind, party.id)
-        for party in known
-        if party.name.casefold() in names or any(slug.casefold() in slugs for slug in party.slugs)
-    ]
-
-
-def mentioned_words(text: str) -> tuple[set[str], set[str]]:
-    """Return the slugs and the full names that a text mentions, case-folded."""
     slugs, names = set[str](), set[str]()
     for found in _TOKENS.finditer(text):
         if found["slug"] is not None:
@@ -62,4 +49,10 @@ def mentioned_words(text: str) -> tuple[set[str], set[str]]:
             slugs.add(found["slug"].rstrip("-").casefold())
         elif found["name"] is not None:
             names.add(" ".join(found["name"].split()).casefold())
-    return slugs, names
+    if not slugs and not names:
+        return []
+    return [
+        MentionShape(kind=party.kind, id=party.id)
+        for party in known
+        if EVERYONE in slugs or party.name.casefold() in names or any(slug.casefold() in slugs for slug in party.slugs)
+    ]

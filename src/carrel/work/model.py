@@ -4,22 +4,17 @@ Never merge `Task.status`, which people and agents move, with the state of a run
 """
 
 from collections import deque
-from typing import Annotated, Any, Final, Generic, Literal
+from collections.abc import Container, Iterable, Mapping
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
+import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
-from carrel.kernel import Code, Input, Refusal, Shape, When, invalid, plain_word
+from carrel.kernel import Code, Input, Refusal, Shape, When, invalid, limits, plain_word
 from carrel.kernel.fields import Moment, Name, NewId, ShortText, at_most, checked, up_to
-from carrel.kernel.limits import (
-    BLOCKED_REASON_CHARS_MAX,
-    TASK_DEPENDENCIES_MAX,
-    TASK_DESCRIPTION_CHARS_MAX,
-    TASK_PARTIES_MAX,
-    TASK_RANK_MAX,
-    TASK_TITLE_CHARS_MAX,
-)
-from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, Priority, Tags, check_tags
+from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, Priority, Tags, check_length, check_tags
 
+S = TypeVar("S", bound=str)
 Status = Literal["inbox", "assigned", "in_progress", "review", "done", "blocked", "archived"]
 BoardStatus = Literal["todo", "doing", "blocked", "done", "archived"]
 PartyKind = Literal["user", "agent"]
@@ -43,16 +38,11 @@ AGENT_STATUSES = ("in_progress", "review", "done", "blocked")
 CLOSING: dict[str, Literal["task_done", "task_archived"]] = {"done": "task_done", "archived": "task_archived"}
 NEEDS_ASSIGNEE = ("assigned", "in_progress")
 _BOARD: dict[str, BoardStatus] = {
-    "inbox": "todo",
-    "assigned": "todo",
-    "in_progress": "doing",
-    "review": "doing",
-    "blocked": "blocked",
-    "done": "done",
-    "archived": "archived",
-}
+    "inbox": "todo", "assigned": "todo", "in_progress": "doing", "review": "doing", "blocked": "blocked",
+    "done": "done", "archived": "archived",
+}  # fmt: skip
 # What `open` means as a filter.
-_OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
+OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
 CHAT_TAG: Final = "system:orchestrator-chat"
 # The name of the orchestrator chat where a task's id is expected.
 CHAT_NAME: Final = "orchestrator-chat"
@@ -152,15 +142,15 @@ class Searchable(Struct, frozen=True, kw_only=True):
 
 
 # This room checks most of these and words the refusals; here they are only described.
-Title = Annotated[str, checked(minLength=1, maxLength=TASK_TITLE_CHARS_MAX)]
-Description = Annotated[str, up_to(TASK_DESCRIPTION_CHARS_MAX)]
-BlockedReason = Annotated[str, up_to(BLOCKED_REASON_CHARS_MAX)]
+Title = Annotated[str, checked(minLength=1, maxLength=limits.TASK_TITLE_CHARS_MAX)]
+Description = Annotated[str, up_to(limits.TASK_DESCRIPTION_CHARS_MAX)]
+BlockedReason = Annotated[str, up_to(limits.BLOCKED_REASON_CHARS_MAX)]
 # In any spelling.
 StatusWord = Annotated[str, checked(enum=list(Words.STATUSES))]
-Names = Annotated[tuple[ShortText, ...], Meta(max_length=TASK_PARTIES_MAX)]
+Names = Annotated[tuple[ShortText, ...], Meta(max_length=limits.TASK_PARTIES_MAX)]
 # Small enough that there are numbers left between any two of them.
-Rank = Annotated[float, Meta(ge=-TASK_RANK_MAX, le=TASK_RANK_MAX)]
-Dependencies = Annotated[tuple[ShortText, ...], at_most(TASK_DEPENDENCIES_MAX)]
+Rank = Annotated[float, Meta(ge=-limits.TASK_RANK_MAX, le=limits.TASK_RANK_MAX)]
+Dependencies = Annotated[tuple[ShortText, ...], at_most(limits.TASK_DEPENDENCIES_MAX)]
 
 
 class NewTask(Input, frozen=True, kw_only=True):
@@ -243,18 +233,28 @@ def _take_labels(said: NewTask | TaskChange) -> None:
 
 def path(before: str, after: str) -> tuple[Status, ...]:
     """Return the shortest legal path between two statuses, without the first; Refusal if there is none."""
-    ways: deque[tuple[Status, ...]] = deque([()])
+    # No path leads through other statuses, and a task should not become unassigned on the way.
+    way = shortest_path(MOVES, before, after, through=("assigned", "in_progress", "review"))
+    if way is None:
+        raise illegal(before, after)
+    return way
+
+
+def shortest_path(
+    moves: Mapping[str, Iterable[S]], before: str, after: str, *, through: Container[str]
+) -> tuple[S, ...] | None:  # fmt: skip
+    """Return the shortest path of moves to a status, through these statuses only; None if there is none."""
+    ways: deque[tuple[S, ...]] = deque([()])
     seen = {before}
     while ways:
         way = ways.popleft()
-        for onward in MOVES[way[-1] if way else before]:
+        for onward in moves[way[-1] if way else before]:
             if onward == after:
                 return (*way, onward)
-            # No path leads through these, and a task should not become unassigned on the way.
-            if onward not in seen and onward not in ("inbox", "blocked", "done", "archived"):
+            if onward in through and onward not in seen:
                 seen.add(onward)
                 ways.append((*way, onward))
-    raise illegal(before, after)
+    return None
 
 
 def illegal(before: str, after: str) -> Refusal:
@@ -281,7 +281,7 @@ def statuses_meant(spelling: str) -> tuple[Status, ...]:
     """Return the statuses for a filter: `todo` and `doing` are two, `open` all that are not over."""
     word = plain_word(spelling)
     if word == "open":
-        return _OPEN
+        return OPEN
     word = "todo" if word == "to_do" else word
     meant = tuple(status for status in MOVES if word in (status, _BOARD[status]))
     return meant or (read_status(spelling, has_assignee=False),)  # type: ignore[return-value]
@@ -294,18 +294,20 @@ def check_texts(
     """Refuse texts that are missing or too long; unset ones are not checked."""
     if isinstance(title, str) and not title.strip():
         raise invalid("title", "A task needs a title.")
-    limited = (
-        ("title", title, TASK_TITLE_CHARS_MAX),
-        ("description", description, TASK_DESCRIPTION_CHARS_MAX),
-        ("blockedReason", blocked_reason, BLOCKED_REASON_CHARS_MAX),
-    )
-    for name, text, chars_max in limited:
-        if isinstance(text, str) and len(text) > chars_max:
-            raise Refusal(Code.TOO_LONG, f"{name} has at most {chars_max} characters.", field=name)
+    check_length("title", title, limits.TASK_TITLE_CHARS_MAX)
+    check_length("description", description, limits.TASK_DESCRIPTION_CHARS_MAX)
+    check_length("blockedReason", blocked_reason, limits.BLOCKED_REASON_CHARS_MAX)
     if not isinstance(tags, UnsetType):
         check_tags(tags, "task")
         if CHAT_TAG in tags:
             raise invalid("tags", f"{CHAT_TAG} is reserved; choose another tag.")
+
+
+def check_metadata(metadata: dict[str, Any]) -> None:
+    """Refuse metadata that is too large."""
+    if len(msgspec.json.encode(metadata)) > limits.TASK_METADATA_BYTES_MAX:
+        message = f"metadata has at most {limits.TASK_METADATA_BYTES_MAX} bytes as JSON."
+        raise Refusal(Code.TOO_LONG, message, field="metadata")
 
 
 class TaskCriteria(Input, frozen=True, kw_only=True):

@@ -1,7 +1,5 @@
 """Moving tasks between statuses. A task that is done or archived closes its sessions in the same transaction."""
 
-from typing import Any
-
 from msgspec import Struct, structs
 
 from carrel.kernel import Access, Code, Refusal, SessionKey
@@ -66,7 +64,9 @@ def move_held(
     refuse_chat(task)
     if after != "archived":
         actor.require_status(task, after)
-    way = path(task.status, after) if walk or actor.kind == "agent" else _one_hop(task.status, after)
+    if not walk and actor.kind != "agent" and after not in MOVES[task.status]:
+        raise illegal(task.status, after)
+    way = path(task.status, after)
     check_texts("-", "", reason, ())
     _require_needs(tx, access, task, way, reason, has_assignee=has_assignee)
     moved = enter_status(tx, access, actor, task, after, rules, reason=reason)
@@ -87,22 +87,15 @@ def refuse_chat(task: Task) -> None:
         raise Refusal(Code.FORBIDDEN, "The orchestrator chat is not work: it cannot be moved, stopped or archived.")
 
 
-def _one_hop(before: str, after: Status) -> tuple[Status, ...]:
-    if after not in MOVES[before]:
-        raise illegal(before, after)
-    return (after,)
-
-
 def _require_needs(
     tx: Tx, access: Access, task: Task, way: tuple[Status, ...], reason: str | None, *, has_assignee: bool
 ) -> None:  # fmt: skip
-    if any(status in NEEDS_ASSIGNEE for status in way) and not has_assignee:
-        needing = next(status for status in way if status in NEEDS_ASSIGNEE)
+    needing = next((status for status in way if status in NEEDS_ASSIGNEE), None)
+    if needing is not None and not has_assignee:
         raise Refusal(Code.ASSIGNEE_REQUIRED, f"A task that is {needing} needs an assignee; assign somebody first.")
     if way[-1] == "blocked" and not (reason or "").strip():
-        raise Refusal(
-            Code.BLOCKED_REASON_REQUIRED, "Say why the task is blocked, in blockedReason.", field="blockedReason"
-        )
+        message = "Say why the task is blocked, in blockedReason."
+        raise Refusal(Code.BLOCKED_REASON_REQUIRED, message, field="blockedReason")
 
 
 def enter_status(
@@ -113,19 +106,19 @@ def enter_status(
     if after == "inbox":
         _take_assignees_off(tx, access, actor, task)
     before = task.status
+    reason = (reason or REASON_NOT_GIVEN) if after == "blocked" else None
     changed = structs.replace(
         task,
         status=after,
         status_at=tx.now,
         sort_index=first_rank(tx, access, after),
-        blocked_reason=(reason or REASON_NOT_GIVEN) if after == "blocked" else None,
+        blocked_reason=reason,
         archived_at=tx.now if after == "archived" else None,
     )
     changed = store.save_task(tx, access, changed)
     closed, cancelled = _close(tx, access, changed) if after in CLOSING else ((), ())
-    why = f": {changed.blocked_reason}" if after == "blocked" else ""
-    summary = f"{actor.name} moved the task from {before} to {after}{why}."
-    more = {"reason": changed.blocked_reason} if after == "blocked" else {}
+    summary = f"{actor.name} moved the task from {before} to {after}{f': {reason}' if reason else ''}."
+    more = {"reason": reason} if reason else {}
     data = {"from": before, "to": after, **more, "closedSessions": list(closed), "cancelledRuns": list(cancelled)}
     record(tx, access, actor, changed, "moved", summary, **data)
     publish(tx, access, "task.moved", changed, **data, by={"kind": actor.kind, "id": actor.id})
@@ -138,9 +131,7 @@ def enter_status(
     return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
 
 
-def agents_told_of_move(
-    tx: Tx, access: Access, task: Task, actor: Actor, directory: Directory
-) -> list[Recipient]:  # fmt: skip
+def agents_told_of_move(tx: Tx, access: Access, task: Task, actor: Actor, directory: Directory) -> list[Recipient]:
     """Return the agents that are notified when an actor moves a task to this status."""
     told = audience_of(tx, access, task, directory).of_move(actor.party, task.status)
     return [each for each in told if each.kind == "agent"]
@@ -173,19 +164,14 @@ def reopen_task(tx: Tx, access: Access, task_id: str) -> Task:
     actor.require("reopen")
     refuse_chat(task)
     if task.status != "done":
-        raise Refusal(
-            Code.ILLEGAL_TRANSITION,
-            f"Only a task that is done can be reopened; this one is {task.status}.",
-            details={"from": task.status, "to": "review"},
-        )
+        message = f"Only a task that is done can be reopened; this one is {task.status}."
+        raise Refusal(Code.ILLEGAL_TRANSITION, message, details={"from": task.status, "to": "review"})
     hop = {"from": "done", "to": "review"}
     entry = record(tx, access, actor, task, "moved", f"{actor.name} reopened the task.", **hop)
     # The digest describes what happened before, which agents that start afresh are not shown.
-    anew: dict[str, Any] = {"reopened_seq": entry.seq, "digest": None, "digest_updated_at": None}
-    opened = structs.replace(
-        task, status="review", status_at=tx.now, sort_index=first_rank(tx, access, "review"), **anew
-    )
-    opened = store.save_task(tx, access, opened)
+    anew = structs.replace(task, reopened_seq=entry.seq, digest=None, digest_updated_at=None)
+    rank = first_rank(tx, access, "review")
+    opened = store.save_task(tx, access, structs.replace(anew, status="review", status_at=tx.now, sort_index=rank))
     by = {"kind": actor.kind, "id": actor.id}
     publish(tx, access, "task.moved", opened, **hop, by=by, closedSessions=[], cancelledRuns=[])
     return opened
@@ -196,11 +182,8 @@ def stop_task(tx: Tx, access: Access, task_id: str, rules: Rules) -> Moved:
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("stop")
     refuse_chat(task)
-    cancelled = tuple(
-        run.id
-        for run in notice_store.live_runs_of_task(tx, access, task.id)
-        if cancel(tx, access, run.id, "stopped") is not None
-    )
+    live = notice_store.live_runs_of_task(tx, access, task.id)
+    cancelled = tuple(run.id for run in live if cancel(tx, access, run.id, "stopped") is not None)
     if "blocked" not in MOVES[task.status]:
         return Moved(task=task, changed=False, cancelled_runs=cancelled)
     reason = _STOPPED.format(name=actor.name)

@@ -1,6 +1,7 @@
 """The SQL of notices and response requests, and of ended runs that are not handled yet."""
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from msgspec import Struct
 
@@ -48,6 +49,8 @@ class RunEnd(Struct, frozen=True, kw_only=True):
 
 _NOTICES = Table("notices", Notice, key=("account_id", "run_id", "seq"))
 _REQUESTS = Table("response_requests", ResponseRequest, key=("account_id", "task_id", "agent_id"))
+_OF_AGENT = "account_id = :account AND task_id = :task_id AND agent_id = :agent_id"
+_RUNS_OF_TASK = f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id"
 _ENDS = Table("task_run_ends", RunEnd, key=("account_id", "run_id"))
 
 
@@ -58,10 +61,8 @@ def insert_notice(tx: Tx, access: Access, notice: Notice) -> None:
 
 def notices_of(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, list[Notice]]:
     """Return the notices of several runs, by run, in order."""
-    found: dict[str, list[Notice]] = {}
-    for notice in _NOTICES.among(tx, access, "run_id", run_ids, "ORDER BY run_id, seq"):
-        found.setdefault(notice.run_id, []).append(notice)
-    return found
+    found = _NOTICES.among(tx, access, "run_id", run_ids, "ORDER BY run_id, seq")
+    return {run_id: list(notices) for run_id, notices in groupby(found, key=lambda notice: notice.run_id)}
 
 
 def waiting_update(tx: Tx, access: Access, key: str, task_id: str) -> Run | None:
@@ -76,31 +77,20 @@ def waiting_update(tx: Tx, access: Access, key: str, task_id: str) -> Run | None
 
 def live_runs_of_task(tx: Tx, access: Access, task_id: str) -> list[Run]:
     """Return the running, queued and waiting runs of a task, newest first within a lane."""
-    sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id "
-        "AND state IN ('running', 'queued', 'waiting') ORDER BY key, seq DESC"
-    )
+    sql = f"{_RUNS_OF_TASK} AND state IN ('running', 'queued', 'waiting') ORDER BY key, seq DESC"
     return RUN_TABLE.rows(tx.all(sql, access, task_id=task_id))
 
 
 def newest_run_of_task(tx: Tx, access: Access, task_id: str) -> Run | None:
     """Return the newest run of a task."""
-    sql = f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id ORDER BY id DESC LIMIT 1"
-    return RUN_TABLE.row(tx.one(sql, access, task_id=task_id))
+    return RUN_TABLE.row(tx.one(f"{_RUNS_OF_TASK} ORDER BY id DESC LIMIT 1", access, task_id=task_id))
 
 
 def newest_runs_of_tasks(tx: Tx, access: Access, task_ids: Iterable[str], agent_id: str) -> dict[str, Run]:
     """Return the newest run of an agent on each of several tasks, ticks of auto runs excluded."""
-    found = {}
-    for task_id in task_ids:
-        sql = (
-            f"{RUN_TABLE.select} WHERE account_id = :account AND task_id = :task_id AND agent_id = :agent_id "
-            "AND auto_run_id IS NULL ORDER BY id DESC LIMIT 1"
-        )
-        run = RUN_TABLE.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
-        if run is not None:
-            found[task_id] = run
-    return found
+    sql = f"{_RUNS_OF_TASK} AND agent_id = :agent_id AND auto_run_id IS NULL ORDER BY id DESC LIMIT 1"
+    rows = ((task_id, tx.one(sql, access, task_id=task_id, agent_id=agent_id)) for task_id in task_ids)
+    return {task_id: RUN_TABLE.row(row) for task_id, row in rows if row is not None}
 
 
 def closable_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
@@ -114,10 +104,7 @@ def closable_lanes_of_task(tx: Tx, access: Access, task_id: str) -> list[str]:
 
 def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseRequest | None:
     """Return the newest request for a response from an agent on a task."""
-    sql = (
-        f"SELECT {_REQUESTS.columns} FROM response_requests WHERE account_id = :account AND task_id = :task_id "
-        "AND agent_id = :agent_id"
-    )
+    sql = f"{_REQUESTS.select} WHERE {_OF_AGENT}"
     return _REQUESTS.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
 
 
@@ -141,7 +128,7 @@ def note_run_end(tx: Tx, access: Access, run_id: str, task_id: str) -> None:
 
 def run_ends_due(tx: Tx, limit: int) -> list[RunEnd]:
     """Return ended runs across all accounts that are due to be handled."""
-    sql = f"SELECT {_ENDS.columns} FROM task_run_ends WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
+    sql = f"{_ENDS.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
     return _ENDS.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
@@ -164,20 +151,15 @@ def postpone_run_end(tx: Tx, access: Access, run_id: str, until: int) -> None:
 
 def deliver_request(tx: Tx, access: Access, task_id: str, agent_id: str, run_id: str) -> None:
     """Record that an agent received the request that a run brings."""
-    sql = (
-        "UPDATE response_requests SET delivered_at = :now WHERE account_id = :account AND task_id = :task_id "
-        "AND agent_id = :agent_id AND run_id = :run_id AND delivered_at IS NULL"
-    )
+    only = f"{_OF_AGENT} AND run_id = :run_id AND delivered_at IS NULL"
+    sql = f"UPDATE response_requests SET delivered_at = :now WHERE {only}"
     tx.run(sql, access, task_id=task_id, agent_id=agent_id, run_id=run_id, now=tx.now)
 
 
 def answer_request(tx: Tx, access: Access, task_id: str, agent_id: str, *, run_id: str | None = None) -> None:
     """Record that an agent answered its request, or that the given run will not bring the answer."""
     only, values = ("", {}) if run_id is None else (" AND run_id = :run_id", {"run_id": run_id})
-    sql = (
-        "UPDATE response_requests SET answered_at = :now WHERE account_id = :account AND task_id = :task_id "
-        f"AND agent_id = :agent_id AND answered_at IS NULL{only}"
-    )
+    sql = f"UPDATE response_requests SET answered_at = :now WHERE {_OF_AGENT} AND answered_at IS NULL{only}"
     tx.run(sql, access, task_id=task_id, agent_id=agent_id, now=tx.now, **values)
 
 
@@ -196,16 +178,14 @@ _STALLS = Table("stalls", Stall, key=("account_id", "task_id"))
 
 def put_stall(tx: Tx, access: Access, stall: Stall) -> None:
     """Write the stall of a task, replacing an earlier one."""
-    known = (
-        "ON CONFLICT (account_id, task_id) DO UPDATE SET run_id = excluded.run_id, taken_up = excluded.taken_up, "
-        "due_at = excluded.due_at"
-    )
-    tx.run(f"{_STALLS.insert} {known}", access, **_STALLS.values(stall))
+    changes = "run_id = excluded.run_id, taken_up = excluded.taken_up, due_at = excluded.due_at"
+    sql = f"{_STALLS.insert} ON CONFLICT (account_id, task_id) DO UPDATE SET {changes}"
+    tx.run(sql, access, **_STALLS.values(stall))
 
 
 def stall_of(tx: Tx, access: Access, task_id: str) -> Stall | None:
     """Return the stall of a task."""
-    sql = f"SELECT {_STALLS.columns} FROM stalls WHERE account_id = :account AND task_id = :task_id"
+    sql = f"{_STALLS.select} WHERE account_id = :account AND task_id = :task_id"
     return _STALLS.row(tx.one(sql, access, task_id=task_id))
 
 
@@ -216,7 +196,7 @@ def delete_stall(tx: Tx, access: Access, task_id: str) -> None:
 
 def stalls_due(tx: Tx, limit: int) -> list[Stall]:
     """Return stalls across all accounts that are due now."""
-    sql = f"SELECT {_STALLS.columns} FROM stalls WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
+    sql = f"{_STALLS.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
     return _STALLS.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
@@ -252,7 +232,7 @@ class Trace(Struct, frozen=True):
     provenance: str
 
 
-class Due(Struct, frozen=True, kw_only=True):
+class Due(Struct, frozen=True):
     """A task that an agent has to look at, even if nothing has changed there."""
 
     id: str
@@ -279,7 +259,7 @@ def delete_heartbeat(tx: Tx, access: Access, agent_id: str) -> None:
 
 def heartbeats_due(tx: Tx, limit: int) -> list[Heartbeat]:
     """Return heartbeats across all accounts that are due now."""
-    sql = f"SELECT {_HEARTBEATS.columns} FROM heartbeats WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
+    sql = f"{_HEARTBEATS.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
     return _HEARTBEATS.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
@@ -290,9 +270,7 @@ def next_heartbeat_due(tx: Tx) -> int | None:
 
 def hold_heartbeat(tx: Tx, access: Access, agent_id: str) -> Heartbeat | None:
     """Return the heartbeat of an agent, locked until the end of the transaction."""
-    sql = (
-        f"SELECT {_HEARTBEATS.columns} FROM heartbeats WHERE account_id = :account AND agent_id = :agent_id FOR UPDATE"
-    )
+    sql = f"{_HEARTBEATS.select} WHERE account_id = :account AND agent_id = :agent_id FOR UPDATE"
     return _HEARTBEATS.row(tx.one(sql, access, agent_id=agent_id))
 
 
@@ -340,5 +318,4 @@ def tasks_to_look_at(tx: Tx, access: Access, agent_id: str, *, soon: int, limit:
         "OR (t.due_date <= :soon AND t.status <> 'review')) ORDER BY COALESCE(t.due_date, :last), t.id LIMIT :limit"
     )
     values = {"agent_id": agent_id, "soon": soon, "times": len(STALL_PAUSES_MINUTES), "now": tx.now, "limit": limit}
-    rows = tx.all(sql, access, last=_NEVER, **values)
-    return [Due(id=row[0], due_date=row[1], is_stalled=row[2], is_asked=row[3]) for row in rows]
+    return [Due(*row) for row in tx.all(sql, access, last=_NEVER, **values)]

@@ -18,7 +18,7 @@ from carrel.runs import Rules, Run, deliver, extend_queued
 from carrel.storage import Tx
 from carrel.work import notice_store, store
 from carrel.work.directory import Directory
-from carrel.work.mentions import Mention
+from carrel.work.mentions import MentionShape
 from carrel.work.model import NoticeType, Party, PartyKind, Task
 from carrel.work.notice_store import Notice
 from carrel.work.permissions import Actor
@@ -63,7 +63,7 @@ class Audience(Struct, frozen=True, kw_only=True):
         return [party for party in self.parties if party.assigned_at is not None]
 
     def of_message(
-        self, author: tuple[PartyKind, str], mentions: Iterable[Mention] = (), *, answers: str | None = None
+        self, author: tuple[PartyKind, str], mentions: Iterable[MentionShape] = (), *, answers: str | None = None
     ) -> list[Recipient]:  # fmt: skip
         """Return who is notified of a message; `answers` is the notice that an agent's message answers."""
         mentioned = [(each.kind, each.id) for each in mentions if (each.kind, each.id) != author]
@@ -88,9 +88,7 @@ class Audience(Struct, frozen=True, kw_only=True):
             return party == self.orchestrator
         return self.task.status != "archived"
 
-    def _follows(
-        self, agent: str, author: tuple[PartyKind, str], *, quiet_agents: bool, answers: str | None
-    ) -> bool:  # fmt: skip
+    def _follows(self, agent: str, author: tuple[PartyKind, str], *, quiet_agents: bool, answers: str | None) -> bool:
         """Whether a subscribed agent gets a thread_update for a message that does not mention it."""
         if self.task.is_chat:
             return agent == self.orchestrator
@@ -111,12 +109,9 @@ class Audience(Struct, frozen=True, kw_only=True):
     def of_move(self, actor: tuple[PartyKind, str], after: str) -> list[Recipient]:
         """Return who is notified of a new status: the assignees, and in review the orchestrator."""
         people = [party.party_id for party in self._assigned if party.kind == "user"]
-        agents = set(self.assigned_agents)
-        if after in _QUIET:
-            agents = set()
-        elif after == "review":
-            agents = {agent for agent in agents if agent in self.reviewers}
-            agents |= {self.orchestrator} if self.orchestrator is not None else set()
+        agents = frozenset() if after in _QUIET else self.assigned_agents
+        if after == "review":
+            agents = agents & self.reviewers | ({self.orchestrator} if self.orchestrator is not None else set())
         told = [("user", person) for person in people] + [("agent", agent) for agent in agents]
         return sorted(Recipient(kind, party, "status_change") for kind, party in told if (kind, party) != actor)  # type: ignore[arg-type]
 
@@ -187,14 +182,11 @@ def _notify_person(tx: Tx, access: Access, news: TaskNotice, to: Recipient) -> N
 
 
 def _notify_agent(tx: Tx, access: Access, news: TaskNotice, to: Recipient, rules: Rules) -> Run:
-    key = lane_of_task(to.id, news.task.id, rules)
-    if to.type == "thread_update":
-        joined = _join(tx, access, news, key)
-        if joined is not None:
-            return joined
-    source = Provenance(
-        kind="notification", notification_id=tx.new_id("ntf"), type=to.type, actor=news.actor.id or "system"
-    )
+    key = SessionKey.of(to.id, f"task:{news.task.id}" if rules.task_scoped else "main")
+    if to.type == "thread_update" and (joined := _join(tx, access, news, key)) is not None:
+        return joined
+    actor, ntf = news.actor.id or "system", tx.new_id("ntf")
+    source = Provenance(kind="notification", notification_id=ntf, type=to.type, actor=actor)
     envelope = Envelope.internal(key, news.text, source, task_id=news.task.id, parent_run_id=news.actor.run_id)
     # The system delivers it, in the name of whoever caused it.
     system = system_access(access.account_id, access.account_slug)
@@ -209,15 +201,9 @@ def _spaces(access: Access, news: TaskNotice) -> tuple[str, ...]:
     return access.narrowed(news.actor.spaces)
 
 
-def lane_of_task(agent_id: str, task_id: str, rules: Rules) -> SessionKey:
-    """Return the lane in which an agent is notified about a task."""
-    return SessionKey.of(agent_id, f"task:{task_id}" if rules.task_scoped else "main")
-
-
 def _join(tx: Tx, access: Access, news: TaskNotice, key: SessionKey) -> Run | None:
     """Add a message to the thread_update that is still queued for the agent; None if there is none."""
-    run = notice_store.waiting_update(tx, access, str(key), news.task.id)
-    if run is None:
+    if (run := notice_store.waiting_update(tx, access, str(key), news.task.id)) is None:
         return None
     known = notice_store.notices_of(tx, access, [run.id])[run.id]
     # The text of several messages already has their authors' names.

@@ -3,10 +3,9 @@
 from carrel.access import SpaceRemoved, UserRemoved
 from carrel.agents import AccountChanged, AgentChanged
 from carrel.runs import Delivering, Rules, RunChanged
-from carrel.storage import Database, Tx
+from carrel.storage import Database
 from carrel.topics import TopicMoved
-from carrel.work import store
-from carrel.work.assignments import drop_user
+from carrel.work.assignments import forget_user
 from carrel.work.heartbeats import Heartbeats, follow_agent
 from carrel.work.locations import leave_space, move_with_topic
 from carrel.work.orchestrator import follow_account
@@ -19,14 +18,9 @@ def observe_runs(db: Database) -> None:
     db.observe(RunChanged, note_end)
     db.observe(AccountChanged, follow_account)
     db.observe(AgentChanged, follow_agent)
-    db.observe(UserRemoved, _forget_user)
+    db.observe(UserRemoved, forget_user)
     db.observe(TopicMoved, move_with_topic)
     db.observe(SpaceRemoved, leave_space)
-
-
-def _forget_user(tx: Tx, removed: UserRemoved) -> None:
-    drop_user(tx, removed.access, removed.user_id)
-    store.forget_party(tx, removed.access, "user", removed.user_id)
 
 
 def duties(db: Database, rules: Rules) -> tuple[RunEnds, Stalls, Heartbeats]:

@@ -12,9 +12,7 @@ from carrel.kernel.limits import OVERVIEW_TASKS_MAX, OVERVIEW_TOP_TASKS
 from carrel.storage import Tx
 from carrel.topics import DEFAULT_PRIORITY
 from carrel.work import store
-from carrel.work.model import CHAT_NAME, CHAT_TAG, Party, Status, Task, TaskFilter
-
-_OPEN: tuple[Status, ...] = ("inbox", "assigned", "in_progress", "review", "blocked")
+from carrel.work.model import CHAT_NAME, CHAT_TAG, OPEN, Party, Status, Task, TaskFilter
 
 
 class StatusOverview(Struct, frozen=True, kw_only=True):
@@ -29,12 +27,10 @@ class StatusOverview(Struct, frozen=True, kw_only=True):
 
 def follow_account(tx: Tx, changed: AccountChanged) -> None:
     """Create an account's orchestrator chat once it has an orchestrator, and subscribe the orchestrator."""
-    access, settings = changed.access, account_settings(account_of(tx, changed.access))
-    orchestrator = settings["orchestratorAgentId"]
-    if orchestrator is None:
-        return
-    chat = open_chat(tx, access)
-    store.subscribe(tx, access, chat.id, "agent", orchestrator)
+    access = changed.access
+    orchestrator = account_settings(account_of(tx, access))["orchestratorAgentId"]
+    if orchestrator is not None:
+        store.subscribe(tx, access, open_chat(tx, access).id, "agent", orchestrator)
 
 
 def open_chat(tx: Tx, access: Access) -> Task:
@@ -84,14 +80,14 @@ def task_overview(
     tx: Tx, access: Access, name_of: Callable[[Party], str] = lambda party: party.party_id
 ) -> tuple[StatusOverview, ...]:  # fmt: skip
     """Return a count and the most urgent tasks of every open status, with their assignees."""
-    return tuple(_of_status(tx, access, status, name_of) for status in _OPEN)
+    return tuple(_of_status(tx, access, status, name_of) for status in OPEN)
 
 
 def _of_status(tx: Tx, access: Access, status: Status, name_of: Callable[[Party], str]) -> StatusOverview:
     wanted = TaskFilter(status=status)
     # The orchestrator oversees the whole account.
     everywhere = structs.replace(access, space_ids=("*",))
-    newest = store.tasks_newest_first(tx, everywhere, wanted, before=None, limit=OVERVIEW_TASKS_MAX)
+    newest = store.listed_tasks(tx, everywhere, wanted, limit=OVERVIEW_TASKS_MAX)
     # The sort is stable, so that among equals the newest come first.
     top = sorted(newest, key=lambda task: task.priority)[:OVERVIEW_TOP_TASKS]
     parties = store.assignees_of(tx, access, [task.id for task in top])

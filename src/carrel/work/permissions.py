@@ -112,10 +112,6 @@ class Actor(Rights, frozen=True, kw_only=True):
             return True
         return (self.is_tick or self.is_planned) and self.task_id == task_id
 
-    def _ends_without_review(self, task: Task) -> bool:
-        """Whether its own run of a plan is enough to mark a task as done; a blocked one was stopped."""
-        return self.is_planned and self.task_id == task.id and task.status != "blocked"
-
     def require_status(self, task: Task, after: str) -> None:
         """Refuse a status that the actor may not set: an agent sets `done` with permission, and from review."""
         before = task.status
@@ -124,18 +120,16 @@ class Actor(Rights, frozen=True, kw_only=True):
         self.require("change")
         if after not in AGENT_STATUSES:
             raise Refusal(Code.FORBIDDEN, f"An agent may set {', '.join(AGENT_STATUSES)}; ask a person to set {after}.")
-        if after == "done" and before != "done":
-            if not self.may_finish(task.id):
-                raise Refusal(
-                    Code.FORBIDDEN, "This agent may not mark tasks as done: move the task to review and say so."
-                )
-            if before != "review" and not self._ends_without_review(task):
-                raise Refusal(
-                    Code.ILLEGAL_TRANSITION,
-                    f"An agent marks a task as done only from review; this one is {before}. Move it to review first.",
-                    field="status",
-                    details={"from": before, "to": after},
-                )
+        if after != "done" or before == "done":
+            return
+        if not self.may_finish(task.id):
+            raise Refusal(Code.FORBIDDEN, "This agent may not mark tasks as done: move the task to review and say so.")
+        # Its own run of a plan is enough; a blocked task was stopped.
+        is_own_plan = self.is_planned and self.task_id == task.id and before != "blocked"
+        if before != "review" and not is_own_plan:
+            why = f"An agent marks a task as done only from review; this one is {before}. Move it to review first."
+            details: dict[str, object] = {"from": before, "to": after}
+            raise Refusal(Code.ILLEGAL_TRANSITION, why, field="status", details=details)
 
 
 # Carrel itself as an actor.
@@ -145,17 +139,14 @@ SERVER = Actor(kind="system", id="system", party_id="", name="Carrel")
 def actor_of(tx: Tx, access: Access, run: Run | None = None) -> Actor:
     """Return the actor of an access, with an agent's flags; `run` is the run of the access, if known."""
     if access.kind in ("owner", "user"):
-        mailbox = OWNERS if access.kind == "owner" else access.actor_id
-        return Actor(
-            kind="user", id=access.actor_id, party_id=mailbox, name=access.name or "a person", spaces=access.space_ids
-        )
+        mailbox, name = OWNERS if access.kind == "owner" else access.actor_id, access.name or "a person"
+        return Actor(kind="user", id=access.actor_id, party_id=mailbox, name=name, spaces=access.space_ids)
     if access.agent_id is not None:
-        agent = agent_by_id(tx, access, access.agent_id)
-        if agent is None:
+        if (agent := agent_by_id(tx, access, access.agent_id)) is None:
             raise not_found("agent")
         return agent_actor(tx, access, agent, run)
     if access.kind == "system":
-        return Actor(kind="system", id="system", party_id="", name="Carrel")
+        return SERVER
     raise Refusal(Code.FORBIDDEN, f"A token of kind {access.kind} may not use tasks; use one of a person or an agent.")
 
 
@@ -216,8 +207,7 @@ def _titled(tx: Tx, access: Access, title: str) -> Task | None:
 
 def read_file(tx: Tx, access: Access, file_id: str) -> Attachment:
     """Return a file: its sender may read it; once it is in a thread, everybody who may read the task."""
-    upload = upload_of(tx, access, file_id)
-    if upload is None:
+    if (upload := upload_of(tx, access, file_id)) is None:
         raise not_found("attachment")
     if upload.task_id is not None:
         try:

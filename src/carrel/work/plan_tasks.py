@@ -77,9 +77,8 @@ def _add(
     tx: Tx, access: Access, author: Actor, new: NewTask, plan_id: str | None, goal_id: str | None, index: int
 ) -> Task:  # fmt: skip
     check_texts(new.title, new.description, None, ())
-    task = insert_new(
-        tx, access, author, new, goal_id=goal_id, plan_id=plan_id, task_index=None if plan_id is None else index
-    )
+    at = None if plan_id is None else index
+    task = insert_new(tx, access, author, new, goal_id=goal_id, plan_id=plan_id, task_index=at)
     if author.kind == "user":
         store.subscribe(tx, access, task.id, *author.party)
     planned = {"goalId": goal_id, "planId": plan_id}

@@ -14,12 +14,11 @@ from carrel.visibility import tasks_seen
 from carrel.work import store
 from carrel.work.activities import publish
 from carrel.work.model import Status, Task, TaskChange
-from carrel.work.store import lowest_rank, tasks_beside
 
 
 def first_rank(tx: Tx, access: Access, status: Status) -> float:
     """Return the rank of a task that enters a column: it comes first, where whoever moved it finds it."""
-    lowest = lowest_rank(tx, access, status)
+    lowest = store.lowest_rank(tx, access, status)
     return 0.0 if lowest is None else lowest - 1
 
 
@@ -39,8 +38,7 @@ def hold_order(tx: Tx, access: Access, change: TaskChange) -> None:
 
 def put_beside(tx: Tx, access: Access, task: Task, change: TaskChange) -> Task:
     """Put a locked task before or after another one, in the column that it is in now."""
-    wanted = _neighbour_id(change)
-    if wanted is None:
+    if (wanted := _neighbour_id(change)) is None:
         return task
     field, above = ("beforeId", True) if change.before_id is not UNSET else ("afterId", False)
     other = store.task_by_id(tx, access, wanted)
@@ -48,11 +46,9 @@ def put_beside(tx: Tx, access: Access, task: Task, change: TaskChange) -> Task:
         raise invalid(field, f"There is no task '{wanted[:80]}'.")
     if other.id == task.id:
         return task
-    rank = _rank_beside(tx, access, task, other, above=above)
-    while rank is None:
+    while (rank := _rank_beside(tx, access, task, other, above=above)) is None:
         _spread(tx, access, task, other)
         other = store.task_by_id(tx, access, wanted) or other
-        rank = _rank_beside(tx, access, task, other, above=above)
     if rank == task.sort_index:
         return task
     moved = store.save_task(tx, access, structs.replace(task, sort_index=rank))
@@ -67,7 +63,7 @@ def _neighbour_id(change: TaskChange) -> str | None:
 
 def _rank_beside(tx: Tx, access: Access, task: Task, other: Task, *, above: bool) -> float | None:
     """The rank between a task and the next one of the column; None if there is none left between them."""
-    beside = tasks_beside(tx, access, task.status, other.sort_index, other.id, task.id, above=above, limit=1)
+    beside = store.tasks_beside(tx, access, task.status, other.sort_index, other.id, task.id, above=above, limit=1)
     if not beside:
         return other.sort_index + (-1 if above else 1)
     gap = abs(beside[0].sort_index - other.sort_index)
@@ -79,7 +75,9 @@ def _spread(tx: Tx, access: Access, task: Task, other: Task) -> None:
     most = TASKS_SPREAD_AT_ONCE // 2
     while True:
         lower, upper = (
-            tasks_beside(tx, access, task.status, other.sort_index, other.id, task.id, above=above, limit=most + 1)
+            store.tasks_beside(
+                tx, access, task.status, other.sort_index, other.id, task.id, above=above, limit=most + 1
+            )
             for above in (True, False)
         )
         # The outermost ones keep their ranks, unless they are the ends of the column.
@@ -93,7 +91,6 @@ def _spread(tx: Tx, access: Access, task: Task, other: Task) -> None:
         most *= 2
     held = {one: store.hold_task(tx, access, one) for one in sorted(each.id for each in around)}
     for at, each in enumerate(around, start=1):
-        now = held[each.id]
-        if now is not None:
+        if (now := held[each.id]) is not None:
             changed = structs.replace(now, sort_index=start + at * step)
             publish(tx, access, "task.updated", store.save_task(tx, access, changed))

@@ -135,8 +135,7 @@ def note_end(tx: Tx, changed: RunChanged) -> None:
     run = changed.run
     if run.task_id is None or changed.state not in _ENDS:
         return
-    task = store.task_by_id(tx, run.access, run.task_id)
-    if task is None:
+    if (task := store.task_by_id(tx, run.access, run.task_id)) is None:
         # The task is not in this account, which is why the run ended.
         return
     if run.provenance_kind in store.ANSWERING_KINDS:

@@ -9,8 +9,9 @@ from carrel.records import FileShape, attachment_heads
 from carrel.storage import Tx
 from carrel.topics import PRIORITIES
 from carrel.work import store
-from carrel.work.directory import Directory, first_name
-from carrel.work.model import BoardStatus, Party, PartyKind, Task, TaskFields
+from carrel.work.directory import Directory
+from carrel.work.mentions import MentionShape
+from carrel.work.model import BoardStatus, Task, TaskFields
 
 ActivityType = Literal["created", "moved", "assigned", "unassigned", "updated", "message", "run", "session"]
 
@@ -24,13 +25,6 @@ class TaskShape(TaskFields[str], frozen=True, kw_only=True):
     assigned_user_ids: list[str]
     assigned_agent_ids: list[str]
     position: float
-
-
-class MentionShape(Shape, frozen=True, kw_only=True):
-    """Somebody who is mentioned in a message."""
-
-    kind: PartyKind
-    id: str
 
 
 class ThreadMessage(Shape, frozen=True, kw_only=True):
@@ -71,18 +65,17 @@ def task_shapes(tx: Tx, access: Access, tasks: list[Task]) -> list[TaskShape]:
     """Return tasks as surfaces show them."""
     ids = [task.id for task in tasks]
     assignees, dependencies = store.assignees_of(tx, access, ids), store.dependencies_of(tx, access, ids)
-    return [_task(task, assignees.get(task.id, []), dependencies.get(task.id, [])) for task in tasks]
-
-
-def _task(task: Task, assignees: list[Party], dependencies: list[str]) -> TaskShape:
-    return TaskShape.of(
-        task,
-        position=task.sort_index,
-        dependencies=dependencies,
-        priority_label=PRIORITIES[task.priority - 1],
-        assigned_user_ids=[party.party_id for party in assignees if party.kind == "user"],
-        assigned_agent_ids=[party.party_id for party in assignees if party.kind == "agent"],
-    )
+    return [
+        TaskShape.of(
+            task,
+            position=task.sort_index,
+            dependencies=dependencies.get(task.id, []),
+            priority_label=PRIORITIES[task.priority - 1],
+            assigned_user_ids=[party.party_id for party in assignees.get(task.id, []) if party.kind == "user"],
+            assigned_agent_ids=[party.party_id for party in assignees.get(task.id, []) if party.kind == "agent"],
+        )
+        for task in tasks
+    ]
 
 
 def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry], directory: Directory) -> list[ThreadMessage]:
@@ -109,9 +102,9 @@ def author_id(entry: Entry) -> str:
 
 def author_name(entry: Entry, directory: Directory) -> str:
     """Return the name of an entry's author: the current one, else the name at that time."""
-    kind: PartyKind = "agent" if entry.author_kind == "agent" else "user"
+    kind, unknown = ("agent", "an agent") if entry.author_kind == "agent" else ("user", "a person")
     told = (entry.details or {}).get("authorName")
-    return directory.name_of(kind, author_id(entry)) or (told if isinstance(told, str) else first_name(kind))
+    return directory.name_of(kind, author_id(entry)) or (told if isinstance(told, str) else unknown)
 
 
 def activity_shape(entry: Entry) -> Activity:

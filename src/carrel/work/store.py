@@ -1,38 +1,33 @@
 """The SQL of tasks, their parties and their dependencies."""
 
 from collections.abc import Iterable
-from typing import Any
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Literal
 
 from msgspec import Struct, structs
 
 from carrel.journal import json_text
 from carrel.kernel import Access
 from carrel.runs import Run
-from carrel.storage import FLAG, Table, Tx, in_list, json_column
+from carrel.storage import FLAG, Row, Table, Tx, in_list, json_column
 from carrel.visibility import seen_tasks
 from carrel.work.model import Party, PartyKind, Searchable, Status, Task, TaskFilter, statuses_meant
 
-TASK_TABLE = Table(
-    "tasks",
-    Task,
-    codecs={
-        "tags": json_column(tuple[str, ...]),
-        "metadata": json_column(dict[str, Any]),
-        "pinned": FLAG,
-        "is_chat": FLAG,
-    },
-)
+TASK_TABLE = Table("tasks", Task, codecs={
+    "tags": json_column(tuple[str, ...]), "metadata": json_column(dict[str, Any]), "pinned": FLAG, "is_chat": FLAG,
+})  # fmt: skip
 _PARTIES = Table("task_parties", Party, key=("account_id", "task_id", "kind", "party_id"), codecs={"subscribed": FLAG})
 _SEARCHED = Table("tasks", Searchable)
-_SELECT = f"SELECT {TASK_TABLE.columns} FROM tasks WHERE account_id = :account"
+_SELECT = f"{TASK_TABLE.select} WHERE account_id = :account"
 _RELATED = (
     "(parent_id = :related_to OR id IN ("
     "SELECT parent_id FROM tasks WHERE account_id = :account AND id = :related_to AND parent_id IS NOT NULL "
     "UNION ALL SELECT depends_on FROM task_dependencies WHERE account_id = :account AND task_id = :related_to "
     "UNION ALL SELECT task_id FROM task_dependencies WHERE account_id = :account AND depends_on = :related_to))"
 )
-_SELECT_PARTY = f"SELECT {_PARTIES.columns} FROM task_parties WHERE account_id = :account"
-_COLUMN = f"{TASK_TABLE.select} WHERE account_id = :account AND status = :status AND is_chat = 0 AND id <> :own"
+_OF_PARTY = "account_id = :account AND kind = :kind AND party_id = :party_id"
+_COLUMN = f"{_SELECT} AND status = :status AND is_chat = 0 AND id <> :own"
 
 
 def insert_task(tx: Tx, access: Access, task: Task) -> bool:
@@ -82,16 +77,10 @@ def tasks_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Task]:
     return TASK_TABLE.rows(tx.all(f"{_SELECT} AND goal_id = :id ORDER BY created_at, id", access, id=goal_id))
 
 
-def tasks_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
-    """Return the ids of a topic's tasks, in locking order."""
-    sql = "SELECT id FROM tasks WHERE account_id = :account AND topic_id = :topic_id ORDER BY id"
-    return [row[0] for row in tx.all(sql, access, topic_id=topic_id)]
-
-
-def tasks_of_space(tx: Tx, access: Access, space_id: str) -> list[str]:
-    """Return the ids of the tasks that belong to a space, in locking order."""
-    sql = "SELECT id FROM tasks WHERE account_id = :account AND space_id = :space_id ORDER BY id"
-    return [row[0] for row in tx.all(sql, access, space_id=space_id)]
+def tasks_in(tx: Tx, access: Access, column: Literal["topic_id", "space_id"], value: str) -> list[str]:
+    """Return the ids of the tasks that belong to a topic or a space, in locking order."""
+    sql = f"SELECT id FROM tasks WHERE account_id = :account AND {column} = :value ORDER BY id"
+    return [row[0] for row in tx.all(sql, access, value=value)]
 
 
 def save_task(tx: Tx, access: Access, task: Task) -> Task:
@@ -101,34 +90,20 @@ def save_task(tx: Tx, access: Access, task: Task) -> Task:
     return changed
 
 
-def tasks_newest_first(
-    tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None, limit: int
+def listed_tasks(
+    tx: Tx, access: Access, wanted: TaskFilter, *, by_position: bool = False, beyond: tuple[float, str] | None = None,
+    limit: int,
 ) -> list[Task]:  # fmt: skip
-    """Return visible tasks, newest first, before another's (time of creation, id)."""
-    return _listed(tx, access, wanted, ("created_at", "<", before), "created_at DESC, id DESC", limit)
-
-
-def tasks_by_position(
-    tx: Tx, access: Access, wanted: TaskFilter, *, after: tuple[float, str] | None, limit: int
-) -> list[Task]:  # fmt: skip
-    """Return visible tasks in column order, after another's (rank, id)."""
-    return _listed(tx, access, wanted, ("sort_index", ">", after), "sort_index, id", limit)
-
-
-def _listed(
-    tx: Tx, access: Access, wanted: TaskFilter, page: tuple[str, str, tuple[float, str] | None], order: str, limit: int
-) -> list[Task]:  # fmt: skip
-    """Visible tasks in an order; `page` is the column they are ordered by, and the place of the task to go on from."""
+    """Return visible tasks beyond a (time of creation, id), newest first; or by position, beyond a (rank, id)."""
     rules, values = _conditions(wanted)
-    column, sign, place = page
-    if place is not None:
+    column, sign, way = ("sort_index", ">", "ASC") if by_position else ("created_at", "<", "DESC")
+    if beyond is not None:
         rules.append(f"({column} {sign} :place OR ({column} = :place AND id {sign} :place_id))")
-        values |= {"place": place[0], "place_id": place[1]}
+        values |= {"place": beyond[0], "place_id": beyond[1]}
     seen, named = seen_tasks(tx, access, wanted.spaces)
     where = " AND ".join(["is_chat = 0", seen, *rules])
-    return TASK_TABLE.rows(
-        tx.all(f"{_SELECT} AND {where} ORDER BY {order} LIMIT :limit", access, limit=limit, **values, **named)
-    )
+    sql = f"{_SELECT} AND {where} ORDER BY {column} {way}, id {way} LIMIT :limit"
+    return TASK_TABLE.rows(tx.all(sql, access, limit=limit, **values, **named))
 
 
 def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
@@ -140,8 +115,7 @@ def _conditions(wanted: TaskFilter) -> tuple[list[str], dict[str, object]]:
     elif not wanted.include_archived:
         rules.append("archived_at IS NULL")
     for column in ("topic_id", "goal_id", "plan_id"):
-        value = getattr(wanted, column)
-        if value is not None:
+        if (value := getattr(wanted, column)) is not None:
             rules.append(f"{column} = :{column}")
             values[column] = value
     if wanted.assignee_id is not None:
@@ -186,7 +160,7 @@ def highest_sort_index(tx: Tx, access: Access) -> float:
 
 def parties_of(tx: Tx, access: Access, task_id: str) -> list[Party]:
     """Return everyone who takes part in a task, in a stable order."""
-    sql = f"{_SELECT_PARTY} AND task_id = :task_id ORDER BY kind, party_id"
+    sql = f"{_PARTIES.select} WHERE account_id = :account AND task_id = :task_id ORDER BY kind, party_id"
     return _PARTIES.rows(tx.all(sql, access, task_id=task_id))
 
 
@@ -212,29 +186,20 @@ def open_tasks_by_agent(tx: Tx, access: Access) -> dict[str, int]:
 
 def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> list[str]:
     """Return the ids of somebody's assigned tasks."""
-    sql = (
-        "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
-        "AND assigned_at IS NOT NULL ORDER BY task_id"
-    )
+    sql = f"SELECT task_id FROM task_parties WHERE {_OF_PARTY} AND assigned_at IS NOT NULL ORDER BY task_id"
     return [row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id)]
 
 
 def tasks_known_to(tx: Tx, access: Access, task_ids: Iterable[str], kind: PartyKind, party_id: str) -> set[str]:
     """Return the tasks among these that somebody takes or took part in."""
     listed, names = in_list("id", task_ids)
-    sql = (
-        "SELECT task_id FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id "
-        f"AND task_id IN ({listed})"
-    )
+    sql = f"SELECT task_id FROM task_parties WHERE {_OF_PARTY} AND task_id IN ({listed})"
     return {row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id, **names)}
 
 
 def is_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> bool:
     """Return whether a task is assigned to somebody."""
-    sql = (
-        "SELECT 1 FROM task_parties WHERE account_id = :account AND task_id = :task_id AND kind = :kind "
-        "AND party_id = :party_id AND assigned_at IS NOT NULL"
-    )
+    sql = f"SELECT 1 FROM task_parties WHERE {_OF_PARTY} AND task_id = :task_id AND assigned_at IS NOT NULL"
     return tx.one(sql, access, task_id=task_id, kind=kind, party_id=party_id) is not None
 
 
@@ -272,8 +237,7 @@ def mark_seen(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: s
 
 def forget_party(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> None:
     """Remove somebody from every task."""
-    sql = "DELETE FROM task_parties WHERE account_id = :account AND kind = :kind AND party_id = :party_id"
-    tx.run(sql, access, kind=kind, party_id=party_id)
+    tx.run(f"DELETE FROM task_parties WHERE {_OF_PARTY}", access, kind=kind, party_id=party_id)
 
 
 def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, list[str]]:
@@ -285,10 +249,8 @@ def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str
         "SELECT task_id, depends_on FROM task_dependencies WHERE account_id = :account "
         f"AND task_id IN ({listed}) ORDER BY task_id, depends_on"
     )
-    found: dict[str, list[str]] = {}
-    for task_id, other in tx.all(sql, access, **names):
-        found.setdefault(task_id, []).append(other)
-    return found
+    found = groupby(tx.all(sql, access, **names), key=itemgetter(0))
+    return {task_id: [other for _, other in rows] for task_id, rows in found}
 
 
 def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[str]) -> None:
@@ -328,21 +290,16 @@ _IS_PLANNED = (
 def place_of_run(tx: Tx, access: Access, run_id: str, run: Run | None = None) -> TaskRelation:
     """Return how a run relates to tasks; `run` is that run, if already read."""
     if run is not None and run.id == run_id and run.task_id is None:
-        return _place(None, run.auto_run_id, run.space_ids, is_planned=False, kind=run.provenance_kind)
-    columns = f"task_id, auto_run_id, space_ids, {_IS_PLANNED}, provenance_kind"
-    sql = f"SELECT {columns} FROM runs WHERE account_id = :account AND id = :id"
-    row = tx.one(sql, access, id=run_id)
+        row: Row | None = (None, run.auto_run_id, run.space_ids, 0, run.provenance_kind)
+    else:
+        columns = f"task_id, auto_run_id, space_ids, {_IS_PLANNED}, provenance_kind"
+        row = tx.one(f"SELECT {columns} FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
     if row is None:
         return TaskRelation()
-    return _place(*row[:3], is_planned=bool(row[3]), kind=row[4])
-
-
-def _place(
-    task_id: str | None, auto_run_id: str | None, space_ids: str | None, *, is_planned: bool, kind: str
-) -> TaskRelation:  # fmt: skip
+    task_id, auto_run_id, space_ids, is_planned, kind = row
     return TaskRelation(
-        task_id=task_id, is_tick=auto_run_id is not None, is_planned=is_planned, is_limited=space_ids is not None,
-        is_answering=kind in ANSWERING_KINDS, is_heartbeat=kind == "heartbeat",
+        task_id=task_id, is_tick=auto_run_id is not None, is_planned=bool(is_planned),
+        is_limited=space_ids is not None, is_answering=kind in ANSWERING_KINDS, is_heartbeat=kind == "heartbeat",
     )  # fmt: skip
 
 
@@ -353,8 +310,7 @@ def tasks_beside(
     sign, order = ("<", "DESC") if above else (">", "ASC")
     beside = f"(sort_index {sign} :rank OR (sort_index = :rank AND id {sign} :task))"
     sql = f"{_COLUMN} AND {beside} ORDER BY sort_index {order}, id {order} LIMIT :limit"
-    found = tx.all(sql, access, status=status, rank=rank, task=task_id, own=own, limit=limit)
-    return TASK_TABLE.rows(found)
+    return TASK_TABLE.rows(tx.all(sql, access, status=status, rank=rank, task=task_id, own=own, limit=limit))
 
 
 def lowest_rank(tx: Tx, access: Access, status: Status) -> float | None:

@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, UnsetType, structs
 
 from carrel.access import hold_account
@@ -27,6 +26,7 @@ from carrel.work.model import (
     Task,
     TaskChange,
     TaskFilter,
+    check_metadata,
     check_texts,
     read_status,
     statuses_meant,
@@ -39,6 +39,8 @@ from carrel.work.shapes import TaskShape, task_shapes
 _ID = re.compile(Grammar.CLIENT_ID)
 # Fields that have no rule beyond their size.
 _PLAIN = ("title", "description", "tags", "due_date", "snoozed_until", "pinned", "color", "sort_index", "metadata")
+# What a changed field is called in the activity; only other dependencies change the number by themselves.
+_CHANGED_NAMES = dict(zip(Task.__struct_fields__, Task.__struct_encode_fields__, strict=True)) | {"seq": "dependencies"}
 # A match counts most in the title, least in the reason why a task is blocked.
 _WEIGHTS = {"title": 3, "description": 2, "blocked_reason": 1}
 
@@ -54,7 +56,7 @@ def create_task(
     actor = actor or actor_of(tx, access)
     actor.require("create")
     check_texts(new.title, new.description, new.blocked_reason, new.tags)
-    _check_metadata(new.metadata)
+    check_metadata(new.metadata)
     _check_id(new.id)
     directory = Directory(tx, access)
     parties = named_parties(directory, new.assigned_agent_ids, new.assigned_user_ids)
@@ -80,10 +82,8 @@ def create_task(
 
 def _check_id(task_id: str | None) -> None:
     if task_id is not None and (task_id == CHAT_NAME or not _ID.fullmatch(task_id)):
-        message = (
-            "An id begins with a letter or digit and has at most 128 letters, digits, hyphens, dots or underscores"
-        )
-        raise invalid("id", f"{message}; {CHAT_NAME} is reserved.")
+        message = "An id begins with a letter or digit and has at most 128 letters, digits, hyphens, dots or"
+        raise invalid("id", f"{message} underscores; {CHAT_NAME} is reserved.")
 
 
 def _require_first(status: str, new: NewTask, parties: Parties) -> None:
@@ -92,9 +92,8 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
     if status == "inbox" and parties:
         raise invalid("status", "A task in the inbox has no assignee; leave status out, or the assignees.")
     if status == "blocked" and not (new.blocked_reason or "").strip():
-        raise Refusal(
-            Code.BLOCKED_REASON_REQUIRED, "Say why the task is blocked, in blockedReason.", field="blockedReason"
-        )
+        message = "Say why the task is blocked, in blockedReason."
+        raise Refusal(Code.BLOCKED_REASON_REQUIRED, message, field="blockedReason")
 
 
 def insert_new(
@@ -155,7 +154,7 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
     if change.blocked_reason is not UNSET and task.status == "blocked" and change.status in (UNSET, "blocked"):
         given["blocked_reason"] = change.blocked_reason or REASON_NOT_GIVEN
     if "metadata" in given:
-        _check_metadata(given["metadata"])
+        check_metadata(given["metadata"])
     different = {name: value for name, value in given.items() if getattr(task, name) != value}
     if change.dependencies is not UNSET and set_dependencies(tx, access, task, change.dependencies):
         different["seq"] = task.seq
@@ -163,21 +162,13 @@ def _change_fields(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
         return task
     changed = store.save_task(tx, access, structs.replace(task, **different))
     take_entries_along(tx, access, task, changed)
-    fields = sorted("dependencies" if name == "seq" else wire_name(name) for name in different)
+    fields = sorted(map(_CHANGED_NAMES.__getitem__, different))
     record(tx, access, actor, changed, "updated", f"{actor.name} changed {', '.join(fields)}.", fields=fields)
     publish(tx, access, "task.updated", changed)
     return changed
 
 
-def wire_name(name: str) -> str:
-    """Return the wire spelling of a field's name."""
-    first, *more = name.split("_")
-    return first + "".join(word.capitalize() for word in more)
-
-
-def _change_assignees(
-    tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange, rules: Rules
-) -> Task:  # fmt: skip
+def _change_assignees(tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange, rules: Rules) -> Task:
     agents, users = change.assigned_agent_ids, change.assigned_user_ids
     if agents is UNSET and users is UNSET:
         return task
@@ -232,13 +223,13 @@ def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]
         ahead = {other for each in found.values() for other in each} - seen
 
 
-def _parent(
-    tx: Tx, access: Access, parent_id: str | UnsetType | None, *, task_id: str | None = None
-) -> str | None:  # fmt: skip
+def _parent(tx: Tx, access: Access, parent_id: str | UnsetType | None, *, task_id: str | None = None) -> str | None:
     """Return the id of a task's new parent; circles and too deep nesting are refused."""
     if not parent_id:
         return None
-    above: Task | None = _other(tx, access, parent_id, "parentId")
+    above = store.task_by_id(tx, access, parent_id)
+    if above is None or not tasks_seen(tx, access, [parent_id]):
+        raise invalid("parentId", f"There is no task '{parent_id[:80]}'.")
     # Bounded, since two concurrent changes may have closed a circle somewhere above.
     for _ in range(limits.TASK_DEPTH_MAX):
         if above is None:
@@ -249,36 +240,19 @@ def _parent(
     raise Refusal(Code.LIMIT_REACHED, f"Tasks are nested at most {limits.TASK_DEPTH_MAX} deep.", field="parentId")
 
 
-def _other(tx: Tx, access: Access, task_id: str, field: str) -> Task:
-    task = store.task_by_id(tx, access, task_id)
-    if task is None or not tasks_seen(tx, access, [task_id]):
-        raise invalid(field, f"There is no task '{task_id[:80]}'.")
-    return task
-
-
-def _check_metadata(metadata: dict[str, object]) -> None:
-    if len(msgspec.json.encode(metadata)) > limits.TASK_METADATA_BYTES_MAX:
-        message = f"metadata has at most {limits.TASK_METADATA_BYTES_MAX} bytes as JSON."
-        raise Refusal(Code.TOO_LONG, message, field="metadata")
-
-
 def list_tasks(
     tx: Tx, access: Access, wanted: TaskFilter, *, before: tuple[int, str] | None = None,
     after: tuple[float, str] | None = None, by_position: bool = False, limit: int,
 ) -> list[Task]:  # fmt: skip
-    """Return readable tasks, newest first, before another's (time of creation, id).
-
-    With `by_position` they are in column order, after another's (rank, id).
-    """
+    """Return readable tasks, newest first, before a (time of creation, id); or `by_position`, after a (rank, id)."""
     # Refuses callers who have nothing to do with tasks.
     actor_of(tx, access)
     if wanted.assignee_id is not None:
         wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
     if wanted.related_to is not None:
         wanted = structs.replace(wanted, related_to=readable_task(tx, access, wanted.related_to)[0].id)
-    if by_position:
-        return store.tasks_by_position(tx, access, wanted, after=after, limit=limit)
-    return store.tasks_newest_first(tx, access, wanted, before=before, limit=limit)
+    beyond = after if by_position else before
+    return store.listed_tasks(tx, access, wanted, by_position=by_position, beyond=beyond, limit=limit)
 
 
 def reorder_tasks(
@@ -322,22 +296,15 @@ def search_tasks(tx: Tx, access: Access, query: str, *, limit: int) -> list[Foun
         if len(page) < limits.TASK_SEARCH_PAGE_ROWS:
             break
         before, left = page[-1].id, left - len(page)
-    return _found(tx, access, scores, limit)
-
-
-def _score(task: Searchable, wanted: str) -> float:
-    texts = {name: " ".join((getattr(task, name) or "").split()).casefold() for name in _WEIGHTS}
-    return sum(weight for name, weight in _WEIGHTS.items() if wanted in texts[name]) / sum(_WEIGHTS.values())
-
-
-def _found(tx: Tx, access: Access, scores: dict[str, float], limit: int) -> list[FoundTask]:
     # Refuses callers who have nothing to do with tasks.
     actor_of(tx, access)
     ranked = sorted(scores, key=lambda task_id: (scores[task_id], task_id), reverse=True)
     seen = tasks_seen(tx, access, ranked)
     best = [task_id for task_id in ranked if task_id in seen][:limit]
-    readable = sorted(store.tasks_by_id(tx, access, best), key=lambda task: best.index(task.id))
-    return [
-        FoundTask(**structs.asdict(shape), score=round(scores[shape.id], 3))
-        for shape in task_shapes(tx, access, readable)
-    ]
+    found = task_shapes(tx, access, sorted(store.tasks_by_id(tx, access, best), key=lambda task: best.index(task.id)))
+    return [FoundTask(**structs.asdict(shape), score=round(scores[shape.id], 3)) for shape in found]
+
+
+def _score(task: Searchable, wanted: str) -> float:
+    texts = {name: " ".join((getattr(task, name) or "").split()).casefold() for name in _WEIGHTS}
+    return sum(weight for name, weight in _WEIGHTS.items() if wanted in texts[name]) / sum(_WEIGHTS.values())

@@ -14,7 +14,7 @@ from carrel.topics import messages_of_topic, readable_topic
 from carrel.work import notice_store, store
 from carrel.work.activities import publish
 from carrel.work.directory import Directory
-from carrel.work.mentions import Mention, read_mentions
+from carrel.work.mentions import MentionShape, read_mentions
 from carrel.work.model import CLOSING, Task
 from carrel.work.notices import Notified, TaskNotice, audience_of, notify_recipients
 from carrel.work.permissions import Actor, readable_task
@@ -96,7 +96,7 @@ def post_report(tx: Tx, access: Access, actor: Actor, task: Task, content: str, 
 
 
 def _entry(
-    actor: Actor, task: Task, content: str, mentions: list[Mention], attachment_ids: tuple[str, ...]
+    actor: Actor, task: Task, content: str, mentions: list[MentionShape], attachment_ids: tuple[str, ...]
 ) -> NewEntry:  # fmt: skip
     by_agent = actor.kind == "agent"
     return NewEntry(
@@ -107,10 +107,7 @@ def _entry(
         author_kind="agent" if by_agent else "user",
         agent_id=actor.id if by_agent else None,
         provenance=Provenance(kind="internal_system" if by_agent else "external_user", actor=actor.id),
-        details={
-            "authorName": actor.name,
-            "mentions": [{"kind": mention.kind, "id": mention.id} for mention in mentions],
-        },
+        details={"authorName": actor.name, "mentions": list(map(structs.asdict, mentions))},
         attachment_ids=attachment_ids,
         run_id=actor.run_id,
         task_id=task.id,
@@ -122,7 +119,7 @@ def _entry(
 
 def distribute(
     tx: Tx, access: Access, actor: Actor, task: Task, entry: Entry, directory: Directory, rules: Rules, *,
-    mentions: list[Mention] | None = None, answers: str | None = None, besides: frozenset[str] = frozenset(),
+    mentions: list[MentionShape] | None = None, answers: str | None = None, besides: frozenset[str] = frozenset(),
 ) -> list[Notified]:  # fmt: skip
     """Apply a message to a locked task: subscriptions, notifications, and the time of the last message.
 

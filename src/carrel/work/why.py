@@ -62,11 +62,9 @@ def _nobody_works(tx: Tx, access: Access, task: Task) -> list[Reason]:
         text = "The task is in review: a person decides whether it is done."
         return [_reason("waiting_approval", text, task.status_at, "move it to done", "move it to in_progress")]
     directory = Directory(tx, access)
-    disabled = [one for one in assignees if one.kind == "agent" and not directory.agents[one.party_id].enabled]
-    reasons = [
-        _reason("agent_disabled", f"Agent {directory.agents[one.party_id].name} is disabled.", None, "enable the agent")
-        for one in disabled
-    ]
+    agents = [directory.agents[one.party_id] for one in assignees if one.kind == "agent"]
+    disabled = [f"Agent {agent.name} is disabled." for agent in agents if not agent.enabled]
+    reasons = [_reason("agent_disabled", text, None, "enable the agent") for text in disabled]
     return reasons or [_quiet(tx, access, task, assignees, directory)]
 
 
@@ -82,12 +80,10 @@ def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party], directory
     if stall is not None and stall.taken_up >= len(STALL_PAUSES_MINUTES):
         text = f"The task has stalled: it was taken up {stall.taken_up} times, and no turn said that it is done."
         return _reason("waiting_input", text, None, "write to its thread", "move it to review", "assign another agent")
-    names = ", ".join(directory.name_of(party.kind, party.party_id) or party.party_id for party in assignees)
+    names = ", ".join(map(directory.named, assignees))
     if all(party.kind != "agent" for party in assignees):
-        onward = "review" if task.status == "in_progress" else "in_progress"
-        return _reason(
-            "waiting_input", f"It is up to {names}.", task.status_at, f"move it to {onward}", "assign an agent"
-        )
+        move = f"move it to {'review' if task.status == 'in_progress' else 'in_progress'}"
+        return _reason("waiting_input", f"It is up to {names}.", task.status_at, move, "assign an agent")
     last = notice_store.newest_run_of_task(tx, access, task.id)
     ended = "" if last is None else f" The last run of {last.agent_id} is {last.state}."
     text = f"Nothing is running or queued for {names}.{ended} A message in the thread gets the work going again."

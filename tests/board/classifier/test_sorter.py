@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from carrel.board import backlog, routes_of
 from carrel.journal import Entry, NewEntry, append_entry
-from carrel.kernel import Provenance, SessionKey
+from carrel.kernel import Provenance, SessionKey, limits
 from carrel.sessions import NewChild, insert_child, insert_lane, lane_of
 from carrel.storage import Tx
 from tests.board.places import Board
@@ -360,7 +360,7 @@ async def space_of(board: Board, topic_id: str) -> str:
 
 
 async def test_what_waits_is_counted_up_to_a_limit(board: Board, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("carrel.board.classifier.store.WAITING_COUNTED_MAX", 2)
+    monkeypatch.setattr(limits, "WAITING_COUNTED_MAX", 2)
     await board.send("The first", BUCKET)
     board.engine.advance(60)
     for text in ("The second", "The third"):

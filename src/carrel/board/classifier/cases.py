@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 from carrel.board.classifier import store
 from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
 from carrel.board.classifier.phrases import is_small_talk, is_terse
-from carrel.board.classifier.rules import SMALL_TALK, Candidate, Choice, Surroundings, TaskCandidate, scores
+from carrel.board.classifier.rules import SMALL_TALK, Candidate, Choice, Surroundings, scores
 from carrel.board.classifier.store import EntryLocation
 from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
 from carrel.board.locations import inherited_place, named_by
@@ -47,11 +47,6 @@ class Case(Struct, frozen=True, kw_only=True):
     is_given: bool = False
 
     @property
-    def session_key(self) -> str | None:
-        """The session in which it was said."""
-        return self.bundle.entries[0].session_key
-
-    @property
     def needs_thought(self) -> bool:
         """Whether a model could decide it better than the rules."""
         telling = [text for text in self.bundle.asked if not is_terse(text)]
@@ -70,7 +65,9 @@ def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
     ruled = verdict(entry) or own_verdict(tx, access, entry)
     if ruled is not None and not (is_tool_trace(entry) and entry.run_id is not None):
         return Case(bundle=alone, ruled=ruled)
-    given = _given(tx, access, entry)
+    # The location that its sender or the key of its session gave.
+    topic_id, task_id = named_by(entry.session_key or "")
+    given = known_place(tx, access, entry.topic_id or topic_id, entry.task_id or task_id)
     if given is not None and (given.task_id is not None or entry.type != "conversation"):
         return Case(bundle=alone, place=given, is_given=True)
     if entry.type == "note":
@@ -89,19 +86,11 @@ def _conversation(tx: Tx, access: Access, entry: Entry) -> list[Entry]:
     if entry.session_key is None:
         return [entry]
     around = store.conversation_around(tx, access, entry, count=limits.CLASSIFIER_BUNDLE_ENTRIES_MAX)
-    return [each for each in around if each.id == entry.id or _takes_part(each)]
+    return [each for each in around if each.id == entry.id or (each.type != "note" and _takes_part(each))]
 
 
 def _takes_part(entry: Entry) -> bool:
-    if entry.type == "note":
-        return False
     return entry.role == "user" or verdict(entry) is None or (is_tool_trace(entry) and entry.run_id is not None)
-
-
-def _given(tx: Tx, access: Access, entry: Entry) -> Location | None:
-    """The location that an entry was given, by its sender or by the key of its session; None if it was given none."""
-    topic_id, task_id = named_by(entry.session_key or "")
-    return known_place(tx, access, entry.topic_id or topic_id, entry.task_id or task_id)
 
 
 def known_place(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> Location | None:
@@ -118,9 +107,8 @@ def _within_topic(tx: Tx, access: Access, alone: Bundle, opening: Entry | None, 
     topic_id, space_id = given.topic_id, given.space_id or DEFAULT_SPACE
     assert topic_id is not None
     if is_request(alone.entries[0]):
-        tasks = _tasks(tx, access, space_id, [topic_id])
-        last = _last(tx, access, alone, {topic_id})
-        around = Surroundings(tasks=tasks, topic_id=topic_id, last=last)
+        tasks = store.open_tasks_of(tx, access, space_id, [topic_id])
+        around = Surroundings(tasks=tasks, topic_id=topic_id, last=_last(tx, access, alone, {topic_id}))
         return Case(bundle=alone, around=around, space_id=space_id, is_given=True)
     task_id = opening.task_id if opening is not None and opening.topic_id == topic_id else None
     return Case(bundle=alone, place=structs.replace(given, task_id=task_id), is_given=True)
@@ -131,9 +119,7 @@ def _note(tx: Tx, access: Access, alone: Bundle) -> Case:
     note = alone.entries[0]
     related = entries_by_id(tx, access, (note.related_id,)) if note.related_id is not None else []
     if related:
-        return _after(
-            tx, access, alone, EntryLocation(related[0].topic_id, related[0].task_id, related[0].classification)
-        )
+        return _after(tx, access, alone, related[0])
     return _sorted(tx, access, alone) if note.author_kind == "user" else Case(bundle=alone, ruled=_UNALLOCATED)
 
 
@@ -146,7 +132,7 @@ def _decide(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry
     if opening is None or is_lost or first.type not in _SORTED_TYPES:
         return Case(bundle=bundle, ruled=_UNALLOCATED)
     if bundle.follows:
-        return _after(tx, access, bundle, EntryLocation(opening.topic_id, opening.task_id, opening.classification))
+        return _after(tx, access, bundle, opening)
     if not is_request(opening):
         return _linked(tx, access, bundle, _cause(tx, access, opening))
     return _sorted(tx, access, bundle, conversation)
@@ -160,8 +146,7 @@ def _sorted(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry
 
 def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
     """The case of a message in a sub-agent's session: only this session's link says where it belongs."""
-    run_id = store.spawning_run(tx, access, session_key)
-    if run_id is not None:
+    if (run_id := store.spawning_run(tx, access, session_key)) is not None:
         return _linked(tx, access, bundle, run_id)
     place = inherited_place(tx, access, session_key)
     asked = store.asked_before_spawn(tx, access, session_key) if place is None else None
@@ -188,7 +173,7 @@ def _linked(tx: Tx, access: Access, bundle: Bundle, run_id: str | None) -> Case:
     return Case(bundle=bundle, ruled=_UNALLOCATED) if found is None else _after(tx, access, bundle, found)
 
 
-def _after(tx: Tx, access: Access, bundle: Bundle, found: EntryLocation) -> Case:
+def _after(tx: Tx, access: Access, bundle: Bundle, found: Entry | EntryLocation) -> Case:
     """The case of what follows another entry: the same location, once that is known."""
     if found.classification == "pending":
         return Case(bundle=bundle)
@@ -196,25 +181,24 @@ def _after(tx: Tx, access: Access, bundle: Bundle, found: EntryLocation) -> Case
     return Case(bundle=bundle, place=place, ruled=_UNALLOCATED if place is None else None)
 
 
-def _surroundings(
-    tx: Tx, access: Access, bundle: Bundle, space_id: str, conversation: Sequence[Entry]
-) -> Surroundings:  # fmt: skip
+def _surroundings(tx: Tx, access: Access, bundle: Bundle, space_id: str, conversation: Sequence[Entry]) -> Surroundings:
     """What a bundle can be sorted into: topics of its space only, best match first."""
     text = "\n".join(bundle.asked)
-    rows = store.topics_of_space(tx, access, space_id, limit=limits.CLASSIFIER_CANDIDATES_MAX)
-    topics = {row.id: row for row in _profiled(tx, access, rows)}
+    topics = {row.id: row for row in _profiled(tx, access, store.topics_of_space(tx, access, space_id))}
     last = _last(tx, access, bundle, topics)
     best = [score.id for score in scores(text, list(topics.values()), {})]
-    tasks = _tasks(tx, access, space_id, best[: limits.CLASSIFIER_SHORTLIST_MAX])
+    tasks = store.open_tasks_of(tx, access, space_id, best[: limits.CLASSIFIER_SHORTLIST_MAX])
     if last is not None and last.task_id not in {task.id for task in tasks}:
         last = structs.replace(last, task_id=None)
-    recent = _recent(conversation, bundle.entries[0], last)
+    first = bundle.entries[0]
+    recent = _recent(conversation, first, last)
+    pause_ms = limits.CLASSIFIER_PAUSE_SECONDS * MS_PER_SECOND
     return Surroundings(
         topics=[topics[topic_id] for topic_id in best],
         tasks=tasks,
         last=last,
         recent=[entry.content for entry in recent],
-        is_later=not recent or _is_later(recent[-1], bundle.entries[0]),
+        is_later=not recent or first.created_at - recent[-1].created_at > pause_ms,
     )
 
 
@@ -236,15 +220,8 @@ def _recent(conversation: Sequence[Entry], first: Entry, last: Choice | None) ->
     return at_last[-limits.CLASSIFIER_RECENT_SAID_MAX :]
 
 
-def _is_later(before: Entry, entry: Entry) -> bool:
-    return entry.created_at - before.created_at > limits.CLASSIFIER_PAUSE_SECONDS * MS_PER_SECOND
-
-
 def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Choice | None:
-    """The last location of the session before the bundle, if it can be sorted into that topic.
-
-    Small talk in between does not count.
-    """
+    """The last location of the session before the bundle, small talk aside, if it can be sorted into that topic."""
     first = bundle.entries[0]
     key = first.session_key
     routes = newest_routes(tx, access, key, limit=limits.ROUTES_MAX, before=first.seq) if key is not None else []
@@ -252,7 +229,3 @@ def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Cho
     if last is None or last.topic_id not in topics:
         return None
     return Choice(topic_id=last.topic_id, task_id=last.task_id)
-
-
-def _tasks(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str]) -> list[TaskCandidate]:
-    return store.open_tasks_of(tx, access, space_id, topic_ids, limit=limits.CLASSIFIER_TASKS_MAX)

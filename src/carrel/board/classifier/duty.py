@@ -156,7 +156,7 @@ class Classifier(LeasedDuty[Cycle]):
         """Sort what waits in an account and renew a few digests; the next turn comes after the interval."""
         access, left, begun = system_access(item.account_id), False, elapsed_seconds()
         try:
-            model, calls_max = await self.db.read(lambda tx: (self._model(tx, access), self._calls_left(tx, access)))
+            model, calls_max = await self.db.read(lambda tx: self._model_and_calls(tx, access))
             sorting = Sorting(self._sorter, access, item.cycle_id, model if calls_max else None, calls_max)
             left = await sorting.sort(item.entries_max)
             await renew_digests(self.db, access, self._settings.digests, sorting.model, item.cycle_id)
@@ -166,10 +166,8 @@ class Classifier(LeasedDuty[Cycle]):
             pause = min(interval, elapsed_seconds() - begun) if left else interval
             await self.db.write(lambda tx: store.end_cycle(tx, access, item, tx.now + int(pause * MS_PER_SECOND)))
 
-    def _model(self, tx: Tx, access: Access) -> Model | None:
-        model = self._model_of(tx, access)
-        return model if sorted_by(self._settings.classifier, model) == "model" else None
-
-    def _calls_left(self, tx: Tx, access: Access) -> int:
-        """How often a model may still be asked: a limit on cost, also if our own requests cause new entries."""
-        return max(0, self._settings.classifier.model_calls_per_hour - requests_of_late(tx, access))
+    def _model_and_calls(self, tx: Tx, access: Access) -> tuple[Model | None, int]:
+        """The model and how often it may be asked: a limit on cost, also if our own requests cause new entries."""
+        model, settings = self._model_of(tx, access), self._settings.classifier
+        calls = max(0, settings.model_calls_per_hour - requests_of_late(tx, access))
+        return (model if sorted_by(settings, model) == "model" else None), calls

@@ -96,11 +96,8 @@ def _goes_on(
     middle, ahead, behind = (_unit(near[some].sum(axis=0)) for some in (before, coming, coming[1:]))
     first = near[coming[0]]
     meaning = float(middle @ (first + ahead)) / 2 - thresholds.GROUP_AHEAD * float(first @ behind)
-    return (
-        meaning / thresholds.GROUP_CHANCE
-        + thresholds.GROUP_REPEATED * repeated
-        - (thresholds.GROUP_PAUSE if messages[coming[0]].is_later else 0.0)
-    )
+    pause = thresholds.GROUP_PAUSE if messages[coming[0]].is_later else 0.0
+    return meaning / thresholds.GROUP_CHANCE + thresholds.GROUP_REPEATED * repeated - pause
 
 
 def _words(messages: Sequence[Message], some: Piece) -> set[str]:
@@ -118,7 +115,7 @@ def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) 
 
     The words that every conversation in a language has are in most of its pieces, so they count little.
     """
-    having = Counter(word for piece in pieces for word in {word for at in piece for word in messages[at].words})
+    having = Counter(word for piece in pieces for word in _words(messages, piece))
     said = Counter(word for message in messages for word in message.words)
     shared = {word: at for at, word in enumerate(word for word, count in said.items() if count > 1)}
     words: Floats = np.zeros((len(messages), len(shared)), np.float32)
@@ -145,8 +142,9 @@ class _Sums:
         # If the messages within most pieces are hardly similar, other hardly similar ones are not about the same thing.
         self.usual = max(usual, everywhere + thresholds.GROUP_CHANCE)
         self.least = self.usual - everywhere
-        foreign = np.array([_are_foreign(messages, piece) for piece in pieces])
         # In a language without a list, common words make unrelated messages similar.
+        known_words = [sum(messages[at].common for at in piece) for piece in pieces]
+        foreign = np.array(known_words) < thresholds.GROUP_KNOWN_LANGUAGE * self.sizes
         self.chance = np.where(foreign, max(everywhere, self._apart(foreign)), everywhere)
 
     def _apart(self, some: NDArray[np.bool_]) -> float:
@@ -165,10 +163,8 @@ class _Sums:
         A piece about many things would otherwise be similar to everything.
         """
         pairs, within = self._within()
-        found: Sums = (within + thresholds.GROUP_PAIRS_KNOWN * self.usual) / (
-            pairs + thresholds.GROUP_PAIRS_KNOWN
-        ) - self.chance
-        return np.maximum(found, self.least)
+        known = thresholds.GROUP_PAIRS_KNOWN
+        return np.maximum((within + known * self.usual) / (pairs + known) - self.chance, self.least)
 
     def alike(self, one: int | slice, cohesion: Sums) -> Sums:
         """How similar a piece, or each of them, is to all others: 1 if as similar as the messages within them."""
@@ -228,11 +224,8 @@ def _fits(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) 
         counts[group, number] -= 1
     fits = (dots / np.maximum(counts, 1) - sums.chance) / sums.cohesion()
     # Little is known about a group of few messages; and a message that is alone needs a reason to go elsewhere.
-    return np.where(
-        counts > 0,
-        np.clip(fits * counts / (counts + 1), thresholds.GROUP_LEAST, thresholds.GROUP_MOST),
-        thresholds.GROUP_ALONE,
-    )
+    among = np.clip(fits * counts / (counts + 1), thresholds.GROUP_LEAST, thresholds.GROUP_MOST)
+    return np.where(counts > 0, among, thresholds.GROUP_ALONE)
 
 
 def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> list[int]:
@@ -241,20 +234,14 @@ def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> lis
     here = np.arange(len(score))
     for at in chat[1:]:
         best = int(np.argmax(score))
-        left = score[best] - thresholds.GROUP_LEAVING * (
-            thresholds.GROUP_LEAVING_LATER if messages[at].is_later else 1.0
-        )
+        later = thresholds.GROUP_LEAVING_LATER if messages[at].is_later else 1.0
+        left = score[best] - thresholds.GROUP_LEAVING * later
         steps.append(np.where(score >= left, here, best))
         score = np.maximum(score, left) + fits[at]
     path = [int(np.argmax(score))]
     for step in reversed(steps):
         path.append(int(step[path[-1]]))
     return path[::-1]
-
-
-def _are_foreign(messages: Sequence[Message], piece: Piece) -> bool:
-    """Return whether messages are in a language without a list of common words."""
-    return sum(messages[at].common for at in piece) < thresholds.GROUP_KNOWN_LANGUAGE * len(piece)
 
 
 def _unit(vector: Floats) -> Floats:

@@ -26,15 +26,7 @@ from carrel.board.model import LogChange
 from carrel.board.profiles import Profile, Weights, name_by_words
 from carrel.board.store import move_route, move_routes
 from carrel.journal import entries_by_id, update_entry
-from carrel.kernel import MS_PER_MINUTE, Access, invalid
-from carrel.kernel.limits import (
-    CLASSIFIER_CANDIDATES_MAX,
-    CLASSIFIER_FRAGMENT_LINES_MAX,
-    CLASSIFIER_GROUPED_AFTER_MAX,
-    CLASSIFIER_GROUPED_ENTRIES_MAX,
-    CLASSIFIER_GROUPED_SHARE,
-    CLASSIFIER_MERGED_ENTRIES_MAX,
-)
+from carrel.kernel import MS_PER_MINUTE, Access, invalid, limits
 from carrel.kernel.settings import DigestsSettings
 from carrel.search import Similarity
 from carrel.storage import Database, Tx
@@ -72,7 +64,7 @@ def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: D
         return set()
     name = name_of(move.units[0].entry.text)
     to = move.to or put_topic(tx, access, NewTopic(name=name, space_id=space_id, created_by="classifier"))[0].id
-    if _distance(tx, access, move.topic_id, to) is not None:
+    if not _share_spaces(tx, access, move.topic_id, to):
         return set()
     forget_digest(tx, access, "topic", move.topic_id)
     for topic_id in (move.topic_id, to):
@@ -91,8 +83,7 @@ def join_topics(tx: Tx, access: Access, topic_id: str, other_ids: Sequence[str])
         readable_topic(tx, access, other_id)
         for name in sorted((topic_id, other_id)):
             store.hold_loose(tx, access, name)
-        hindrance = _hindrance(tx, access, topic_id, other_id)
-        if hindrance is not None:
+        if (hindrance := _hindrance(tx, access, topic_id, other_id)) is not None:
             raise invalid("topicIds", hindrance)
         forget_digest(tx, access, "topic", topic_id)
         topic = _move(tx, access, topic_id, other_id)
@@ -120,29 +111,25 @@ def _hindrance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | No
     """Why a topic cannot be merged into another; None when it can."""
     if topic_id == other_id:
         return "A topic cannot be merged into itself."
-    distance = _distance(tx, access, topic_id, other_id)
-    if distance is not None:
-        return distance
+    if not _share_spaces(tx, access, topic_id, other_id):
+        return "Only topics that are visible in the same spaces can be merged."
     if store.is_used(tx, access, other_id):
         return f"The topic '{other_id[:80]}' has tasks, topics below it or a session of its own; move those first."
-    if len(store.entries_of_topic(tx, access, other_id, limit=CLASSIFIER_MERGED_ENTRIES_MAX + 1)) > (
-        CLASSIFIER_MERGED_ENTRIES_MAX
-    ):
-        return f"A topic of more than {CLASSIFIER_MERGED_ENTRIES_MAX} entries is not merged; merge the other into it."
+    most = limits.CLASSIFIER_MERGED_ENTRIES_MAX
+    if len(store.entries_of_topic(tx, access, other_id, limit=most + 1)) > most:
+        return f"A topic of more than {most} entries is not merged; merge the other into it."
     return None
 
 
-def _distance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
-    """Why entries cannot move from one topic to another; None when they can."""
-    spaces = [spaces_of_topic(tx, access, name) for name in (topic_id, other_id)]
-    if spaces[0] != spaces[1] or not spaces[0]:
-        return "Only topics that are visible in the same spaces can be merged."
-    return None
+def _share_spaces(tx: Tx, access: Access, topic_id: str, other_id: str) -> bool:
+    """Whether entries can move from one topic to another, because both are visible in the same spaces."""
+    spaces = spaces_of_topic(tx, access, topic_id)
+    return bool(spaces) and spaces == spaces_of_topic(tx, access, other_id)
 
 
 def _move(tx: Tx, access: Access, topic_id: str, other_id: str) -> Topic:
     other = readable_topic(tx, access, other_id)
-    ids = store.entries_of_topic(tx, access, other_id, limit=CLASSIFIER_MERGED_ENTRIES_MAX)
+    ids = store.entries_of_topic(tx, access, other_id, limit=limits.CLASSIFIER_MERGED_ENTRIES_MAX)
     for entry in entries_by_id(tx, access, ids):
         update_entry(tx, access, structs.replace(entry, topic_id=topic_id))
     move_routes(tx, access, other_id, topic_id)
@@ -150,7 +137,7 @@ def _move(tx: Tx, access: Access, topic_id: str, other_id: str) -> Topic:
 
 
 class Merges:
-    """The topics that a turn of sorting has to group again."""
+    """The topics that a turn of sorting has to group and name again, space by space."""
 
     def __init__(self, db: Database, access: Access, similarity: Similarity, settings: DigestsSettings) -> None:
         self._db, self._access, self._similarity, self._settings = db, access, similarity, settings
@@ -166,40 +153,29 @@ class Merges:
         self._sorted[case.space_id] += 1
 
     async def merge(self) -> None:
-        """Group and name the topics that were sorted into, space by space."""
+        """Group and name the topics that were sorted into."""
         for space_id, count in sorted(self._sorted.items()):
-            await _Space(self._db, self._access, self._similarity, self._settings, space_id).group(count)
+            await self._group(space_id, count)
         self._sorted.clear()
 
-
-class _Space:
-    """The topics of one space while its messages are grouped."""
-
-    def __init__(
-        self, db: Database, access: Access, similarity: Similarity, settings: DigestsSettings, space_id: str
-    ) -> None:  # fmt: skip
-        self._db, self._access, self._similarity, self._space_id = db, access, similarity, space_id
-        self._settings = settings
-
-    async def group(self, count: int) -> None:
-        """Group the messages of the space if there are enough new ones, and name the topics that changed."""
-        topics, units = await self._db.long_read(lambda tx: self._read(tx, count))
+    async def _group(self, space_id: str, count: int) -> None:
+        """Group the messages of a space if there are enough new ones, and name the topics that changed."""
+        topics, units = await self._db.long_read(lambda tx: self._read(tx, space_id, count))
         changed = set[str]()
         asides = asides_of([unit.entry.text for unit in units])
         for move in await self._moves(topics, units, asides):
-            changed |= await self._move(move)
+            changed |= await self._move(space_id, move)
         for topic_id in sorted(changed):
             await self._db.write(partial(store.learn_again, access=self._access, topic_id=topic_id))
         if units or changed:
-            await self._name(changed, asides)
+            await self._name(space_id, changed, asides)
 
-    def _read(self, tx: Tx, count: int) -> tuple[dict[str, Candidate], list[Unit]]:
+    def _read(self, tx: Tx, space_id: str, count: int) -> tuple[dict[str, Candidate], list[Unit]]:
         """The topics that take part, and their messages; none if it is too soon to group them again."""
-        rows = store.topics_of_space(tx, self._access, self._space_id, limit=CLASSIFIER_CANDIDATES_MAX)
-        topics = {row.id: row for row in rows if is_groupable(row)}
+        topics = {row.id: row for row in store.topics_of_space(tx, self._access, space_id) if is_groupable(row)}
         if not _is_due(sum((topic.profile or Profile()).lines for topic in topics.values()), count):
             return topics, []
-        entries = store.said_in_topics(tx, self._access, sorted(topics), limit=CLASSIFIER_GROUPED_ENTRIES_MAX)
+        entries = store.said_in_topics(tx, self._access, sorted(topics), limit=limits.CLASSIFIER_GROUPED_ENTRIES_MAX)
         return topics, units_of(entries)
 
     async def _moves(
@@ -211,33 +187,32 @@ class _Space:
         # In a thread: with thousands of messages this takes as long as many turns.
         found = await asyncio.to_thread(group_messages, messages, meanings)
         settled = {
-            number: message
+            number: topic_id
             for number, group in enumerate(found)
-            for message in [next((messages[at].settled for at in group if messages[at].settled), None)]
-            if message is not None
+            if (topic_id := next((messages[at].settled for at in group if messages[at].settled), None)) is not None
         }
         return moves_to([[units[at] for at in group] for group in found], settled)
 
-    async def _move(self, move: Move) -> set[str]:
+    async def _move(self, space_id: str, move: Move) -> set[str]:
         """Move messages to another topic; return the topics that have changed."""
         if move.is_all and move.to is not None:
             work = partial(merge_topics, topic_id=move.to, other_id=move.topic_id, settings=self._settings)
             return {move.to} if await self._db.write(partial(work, access=self._access)) else set()
-        moved = partial(move_messages, move=move, space_id=self._space_id, settings=self._settings)
+        moved = partial(move_messages, move=move, space_id=space_id, settings=self._settings)
         return await self._db.write(partial(moved, access=self._access))
 
-    async def _name(self, changed: set[str], asides: AbstractSet[str]) -> None:
+    async def _name(self, space_id: str, changed: set[str], asides: AbstractSet[str]) -> None:
         """Name the topics that have changed or grown much, by the words that set them apart."""
-        read = partial(store.topics_of_space, access=self._access, space_id=self._space_id)
-        rows = await self._db.long_read(partial(read, limit=CLASSIFIER_CANDIDATES_MAX))
+        rows = await self._db.long_read(lambda tx: store.topics_of_space(tx, self._access, space_id))
         weights = Weights([(row.profile or Profile()).words for row in rows])
         for topic in sorted(rows, key=lambda row: row.id):
             profile = topic.profile or Profile()
             is_grown = profile.lines >= thresholds.RENAMED_AT * profile.named
-            if topic.is_loose and is_groupable(topic) and not is_fragment(topic) and (is_grown or topic.id in changed):
-                name = name_by_words(profile, weights, asides)
-                if name is not None:
-                    await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
+            # A topic with too few messages cannot be named by its words.
+            is_named = topic.is_loose and is_groupable(topic) and profile.lines > limits.CLASSIFIER_FRAGMENT_LINES_MAX
+            name = name_by_words(profile, weights, asides) if is_named and (is_grown or topic.id in changed) else None
+            if name is not None:
+                await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
 
 
 def is_groupable(topic: Candidate) -> bool:
@@ -245,23 +220,14 @@ def is_groupable(topic: Candidate) -> bool:
     return topic.is_plain and not topic.is_snoozed and topic.name != SMALL_TALK
 
 
-def is_fragment(topic: Candidate) -> bool:
-    """Return whether a topic has too few messages to be named by its words."""
-    return (topic.profile or Profile()).lines <= CLASSIFIER_FRAGMENT_LINES_MAX
-
-
 def _is_due(messages: int, new: int) -> bool:
     """Whether there are enough new messages to group all again: a tenth of them."""
-    step = min(CLASSIFIER_GROUPED_AFTER_MAX, max(1, messages // CLASSIFIER_GROUPED_SHARE))
+    step = min(limits.CLASSIFIER_GROUPED_AFTER_MAX, max(1, messages // limits.CLASSIFIER_GROUPED_SHARE))
     return messages // step > (messages - new) // step
 
 
 def _rename(tx: Tx, access: Access, topic_id: str, name: str) -> None:
     """Name a topic, unless a person has named it or moved something out of it meanwhile."""
-    if not store.hold_loose(tx, access, topic_id):
-        return
-    profile = store.profile_of(tx, access, topic_id)
-    if profile is None:
-        return
-    store.save_profile(tx, access, topic_id, structs.replace(profile, named=profile.lines))
-    change_topic(tx, access, topic_id, TopicChange(name=name))
+    if store.hold_loose(tx, access, topic_id) and (profile := store.profile_of(tx, access, topic_id)) is not None:
+        store.save_profile(tx, access, topic_id, structs.replace(profile, named=profile.lines))
+        change_topic(tx, access, topic_id, TopicChange(name=name))

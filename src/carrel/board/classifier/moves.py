@@ -14,7 +14,7 @@ from carrel.kernel import MS_PER_SECOND
 from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX, CLASSIFIER_PAUSE_SECONDS
 
 
-class SaidEntry(Struct, frozen=True, kw_only=True):
+class SaidEntry(Struct, frozen=True):
     """An entry of a topic: its text, whether a person wrote it, and whether its location was given."""
 
     id: str

@@ -115,11 +115,8 @@ def asides_of(texts: Sequence[str]) -> frozenset[str]:
         having.update(words)
         is_alone = len(_LETTERS.findall(text)) <= thresholds.ALONE_WORDS_MAX
         aside.update(words if is_alone else words & set(_called(text)))
-    return frozenset(
-        word
-        for word, count in aside.items()
-        if count >= thresholds.ASIDES_MIN and count >= thresholds.ASIDES_SHARE * having[word]
-    )
+    least = {word: max(thresholds.ASIDES_MIN, thresholds.ASIDES_SHARE * having[word]) for word in aside}
+    return frozenset(word for word, count in aside.items() if count >= least[word])
 
 
 def _called(text: str) -> Iterable[str]:

@@ -7,7 +7,7 @@ was shown, which are those of the bundle's space, or name new ones; anything els
 from collections.abc import Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.board.classifier.bundles import Bundle
 from carrel.board.classifier.phrases import task_in
@@ -60,10 +60,10 @@ class Question(Struct, frozen=True, kw_only=True):
             for n, task in enumerate(self.around.tasks, 1)
             if task.topic_id in numbers
         ]
-        said = [
-            f"{n}. {_speaker(entry)}: {clip(one_line(entry.content), limits.CLASSIFIER_SHOWN_CHARS_MAX)}"
-            for n, entry in enumerate(self.entries, 1)
-        ]
+        said = []
+        for n, entry in enumerate(self.entries, 1):
+            speaker = entry.provenance.marked("Person" if entry.author_kind == "user" else "Agent")
+            said.append(f"{n}. {speaker}: {clip(one_line(entry.content), limits.CLASSIFIER_SHOWN_CHARS_MAX)}")
         last = self.around.last and numbers.get(self.around.last.topic_id or "")
         parts = [("Topics", topics), ("Tasks", tasks), ("Last topic of this session", [f"T{last}"] if last else [])]
         return "\n\n".join(f"{title}:\n" + ("\n".join(lines) or "none") for title, lines in (*parts, ("Entries", said)))
@@ -84,12 +84,7 @@ class Question(Struct, frozen=True, kw_only=True):
         of_topic = {one.id for one in self.around.tasks if one.topic_id == found_topic.topic_id}
         # A task is created only if a person asks for one, not because a model suggests it.
         wanted = task_in("\n".join(self.asked)) if task is None else None
-        return Choice(
-            topic_id=found_topic.topic_id,
-            new_topic=found_topic.new_topic,
-            task_id=task if task in of_topic else None,
-            new_task=wanted,
-        )
+        return structs.replace(found_topic, task_id=task if task in of_topic else None, new_task=wanted)
 
 
 def question_about(bundle: Bundle, around: Surroundings) -> Question:
@@ -102,10 +97,6 @@ def question_about(bundle: Bundle, around: Surroundings) -> Question:
         entries=bundle.entries[: limits.CLASSIFIER_SHOWN_ENTRIES_MAX],
         asked=bundle.asked,
     )
-
-
-def _speaker(entry: Entry) -> str:
-    return entry.provenance.marked("Person" if entry.author_kind == "user" else "Agent")
 
 
 def _numbered(letter: str, number: str | None, ids: Sequence[str]) -> str | None:

@@ -31,11 +31,6 @@ class Candidate(Struct, frozen=True, kw_only=True):
         """The words of its messages, and those of its name and description."""
         return (self.profile or Profile()).with_said((self.name, self.description))
 
-    @property
-    def text(self) -> str:
-        """Everything that it is recognised by."""
-        return self.known_by.text
-
 
 class TaskCandidate(Candidate, frozen=True, kw_only=True):
     """A task that a text may belong to, and its topic."""
@@ -67,12 +62,8 @@ def scores(text: str, candidates: Sequence[Candidate], meanings: Mapping[str, fl
         named = weights.share(dict.fromkeys(name.keys() & asked.keys(), 1.0), name)
         named *= (1 + weights.share(dict.fromkeys(known, 1.0), asked)) / 2
         penalty = thresholds.SNOOZED_PENALTY if candidate.is_snoozed else 0.0
-        value = (
-            thresholds.FIT_NAME * named
-            + thresholds.FIT_WORDS * words
-            + thresholds.FIT_MEANING * max(0.0, meanings.get(candidate.id, 0.0))
-            - penalty
-        )
+        meaning = thresholds.FIT_MEANING * max(0.0, meanings.get(candidate.id, 0.0))
+        value = thresholds.FIT_NAME * named + thresholds.FIT_WORDS * words + meaning - penalty
         return Score(id=candidate.id, value=min(1.0, max(0.0, value)))
 
     return sorted(map(score, candidates, bags), key=lambda score: -score.value)
@@ -120,15 +111,10 @@ def choose_by_rules(
     if around.topic_id is not None:
         return _within(around.topic_id, text, around, meanings)
     if telling and all(map(is_small_talk, telling)):
-        return small_talk(around.topics)
+        return named(SMALL_TALK, around.topics)
     if not distinctive_words(text) and task_in(text) is None and not opens_new_topic(text):
-        return around.last or small_talk(around.topics)
+        return around.last or named(SMALL_TALK, around.topics)
     return _by_words(text, around, meanings, recent)
-
-
-def small_talk(topics: Sequence[Candidate]) -> Choice:
-    """Return the topic for small talk."""
-    return named(SMALL_TALK, topics)
 
 
 def named(name: str, topics: Sequence[Candidate]) -> Choice:
@@ -137,9 +123,7 @@ def named(name: str, topics: Sequence[Candidate]) -> Choice:
     return Choice(topic_id=alike[1]) if alike[0] >= thresholds.SAME_TOPIC else Choice(new_topic=name)
 
 
-def _by_words(
-    text: str, around: Surroundings, meanings: Mapping[str, float], recent: float | None
-) -> Choice:  # fmt: skip
+def _by_words(text: str, around: Surroundings, meanings: Mapping[str, float], recent: float | None) -> Choice:
     last = around.last
     stays = _continues(text, around, recent)
     best = _best_topic(text, around, meanings)
@@ -150,10 +134,6 @@ def _by_words(
     known = _best_task(text, around.tasks, meanings)
     if known is not None and known.topic_id is not None:
         return _within(known.topic_id, text, around, meanings)
-    return _new(text, around, meanings)
-
-
-def _new(text: str, around: Surroundings, meanings: Mapping[str, float]) -> Choice:
     new = named(name_of(text), around.topics)
     if new.topic_id is not None:
         return _within(new.topic_id, text, around, meanings)
@@ -184,11 +164,8 @@ def _continues(text: str, around: Surroundings, recent: float | None) -> float:
     weights = Weights([topic.known_by.words for topic in around.topics])
     said = distinctive_words("\n".join(around.recent))
     shared = weights.share(dict.fromkeys(asked.keys() & said.keys(), 1.0), asked)
-    return (
-        (thresholds.CONTINUES_LATER if around.is_later else thresholds.CONTINUES_SOON)
-        + thresholds.CONTINUES_MEANING * (recent or 0.0)
-        + thresholds.CONTINUES_WORDS * shared
-    )
+    base = thresholds.CONTINUES_LATER if around.is_later else thresholds.CONTINUES_SOON
+    return base + thresholds.CONTINUES_MEANING * (recent or 0.0) + thresholds.CONTINUES_WORDS * shared
 
 
 def _within(topic_id: str, text: str, around: Surroundings, meanings: Mapping[str, float]) -> Choice:
@@ -202,8 +179,7 @@ def _with_task(
 ) -> Choice:  # fmt: skip
     """Return the topic with the task that the text is about; a new one only if the text explicitly asks for a task."""
     tasks = [task for task in around.tasks if task.topic_id == topic_id]
-    title = task_in(text)
-    if title is not None:
+    if (title := task_in(text)) is not None:
         alike = max(((likeness(title, task.name), task.id) for task in tasks), default=(0.0, ""))
         same = alike[1] if alike[0] >= thresholds.SAME_TASK else None
         return Choice(topic_id=topic_id, task_id=same, new_task=None if same else title)

@@ -74,8 +74,7 @@ def put(
 
 def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> None:
     """Add what people have just said in a topic to its profile. The topic is already locked."""
-    known = store.profile_of(tx, access, topic_id)
-    if known is None:
+    if (known := store.profile_of(tx, access, topic_id)) is None:
         said = store.said_in_topic(tx, access, topic_id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
         store.save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
     elif entries:
@@ -85,36 +84,25 @@ def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> No
 
 def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Location:
     """Return the chosen location and create its topic or task if new; PlaceChanged if it no longer exists."""
-    topic_id = choice.topic_id or _topic(tx, access, case.space_id, choice.new_topic or "")
+    name, space_id = choice.new_topic or "", case.space_id
+    topic_id = choice.topic_id or store.topic_named(tx, access, space_id, name)
+    if topic_id is None:
+        topic_id = put_topic(tx, access, NewTopic(name=name, space_id=space_id, created_by="classifier"))[0].id
     # An entry is sorted only into its own space, even if the chosen topic has moved since.
-    if store.hold_topic(tx, access, topic_id) != case.space_id:
+    if store.hold_topic(tx, access, topic_id) != space_id:
         raise PlaceChanged(topic_id)
     if choice.new_task is not None:
-        new = NewTask(title=choice.new_task, topic_id=topic_id, space_id=case.space_id)
-        return Location(topic_id, create_task(tx, access, new, rules, created_by="classifier").id, case.space_id)
+        new = NewTask(title=choice.new_task, topic_id=topic_id, space_id=space_id)
+        return Location(topic_id, create_task(tx, access, new, rules, created_by="classifier").id, space_id)
     place = known_place(tx, access, topic_id, choice.task_id)
-    return place if place is not None and place.topic_id == topic_id else Location(topic_id, None, case.space_id)
-
-
-def _topic(tx: Tx, access: Access, space_id: str, name: str) -> str:
-    known = store.topic_named(tx, access, space_id, name)
-    if known is not None:
-        return known
-    return put_topic(tx, access, NewTopic(name=name, space_id=space_id, created_by="classifier"))[0].id
+    return place if place is not None and place.topic_id == topic_id else Location(topic_id, None, space_id)
 
 
 def _still_pending(tx: Tx, access: Access, case: Case) -> list[Entry]:
     """The entries of a bundle that are still pending; those that a person has placed meanwhile stay there."""
-    wanted = {entry.id: entry for entry in case.bundle.entries}
-    return [
-        entry
-        for entry in entries_by_id(tx, access, wanted)
-        if entry.classification == "pending" and _where(entry) == _where(wanted[entry.id])
-    ]
-
-
-def _where(entry: Entry) -> tuple[str | None, str | None, str | None]:
-    return entry.topic_id, entry.task_id, entry.space_id
+    places = {entry.id: (entry.topic_id, entry.task_id, entry.space_id) for entry in case.bundle.entries}
+    pending = (entry for entry in entries_by_id(tx, access, places) if entry.classification == "pending")
+    return [entry for entry in pending if (entry.topic_id, entry.task_id, entry.space_id) == places[entry.id]]
 
 
 def _put(tx: Tx, access: Access, entry: Entry, case: Case, place: Location, summary: str | None) -> None:
@@ -136,13 +124,8 @@ def end(tx: Tx, access: Access, entry: Entry, ruled: Verdict) -> None:
     """Write an entry's verdict."""
     status, code = ruled
     attempts = entry.classification_attempts + 1
-    update_entry(
-        tx,
-        access,
-        structs.replace(
-            entry, classification=status, classification_error=code or None, classification_attempts=attempts
-        ),
-    )
+    ended = structs.replace(entry, classification=status, classification_attempts=attempts)
+    update_entry(tx, access, structs.replace(ended, classification_error=code or None))
     METRICS.count(f"classifier.{status}.count", access.account_id, code=code or "allocated")
 
 
@@ -162,9 +145,7 @@ class Sorter(Struct, frozen=True, kw_only=True):
 class Sorting:
     """One turn of sorting for one account."""
 
-    def __init__(
-        self, sorter: Sorter, access: Access, cycle_id: str, model: Model | None, calls_max: int
-    ) -> None:  # fmt: skip
+    def __init__(self, sorter: Sorter, access: Access, cycle_id: str, model: Model | None, calls_max: int) -> None:
         self._sorter = sorter
         self._db = sorter.db
         self._access = access
@@ -208,10 +189,8 @@ class Sorting:
             _log.info("classification_put_off", extra={"entry_id": entry.id, "reason": str(reason)[:200]})
         except Exception as error:  # boundary: one bundle that cannot be sorted must not stop the others
             log_trouble(_log, "classification_failed", error, entry_id=entry.id)
-        if is_last:
-            await self._db.write(lambda tx: give_up(tx, self._access, bundled))
-        else:
-            await self._db.write(lambda tx: store.count_attempt(tx, self._access, bundled))
+        end_attempt = give_up if is_last else store.count_attempt
+        await self._db.write(lambda tx: end_attempt(tx, self._access, bundled))
         return bundled, is_last
 
     async def _end(self, case: Case, *, is_last: bool) -> None:
@@ -222,7 +201,7 @@ class Sorting:
         elif case.around is not None:
             await self._choose(case, is_last=is_last)
         elif is_last:
-            await self._db.write(partial(rule_out, access=self._access, case=case, ruled=("failed", UNALLOCATED)))
+            await self._db.write(lambda tx: rule_out(tx, self._access, case, _UNALLOCATED))
         else:
             raise Undecided("what it follows has no place yet")
 
@@ -248,7 +227,7 @@ class Sorting:
         assert case.around is not None
         asked, candidates = case.bundle.asked, [*case.around.topics, *case.around.tasks]
         recent, text = gist("\n".join(case.around.recent)), gist("\n".join(asked))
-        near = await self._sorter.similarity.of(text, [recent, *(candidate.text for candidate in candidates)])
+        near = await self._sorter.similarity.of(text, [recent, *(candidate.known_by.text for candidate in candidates)])
         meanings = dict(zip((candidate.id for candidate in candidates), near[1:], strict=False))
         return Answer(choose_by_rules(asked, case.around, meanings, near[0] if near and recent else None), ())
 

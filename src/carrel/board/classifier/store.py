@@ -1,6 +1,7 @@
 """The SQL of sorting: whose turn it is, what a bundle can be sorted into, and what topics are recognised by."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 import msgspec
 from msgspec import Struct
@@ -9,8 +10,7 @@ from carrel.board.classifier.moves import SaidEntry
 from carrel.board.classifier.rules import Candidate, TaskCandidate
 from carrel.board.profiles import Profile
 from carrel.journal import Entry, entries_by_id, json_text
-from carrel.kernel import Access
-from carrel.kernel.limits import CLASSIFIER_MERGED_ENTRIES_MAX, CLASSIFIER_SAID_CHARS_MAX, WAITING_COUNTED_MAX
+from carrel.kernel import Access, limits
 from carrel.storage import Tx, in_list
 
 # An account is due when it has entries to sort or digests to renew, and its turn has come.
@@ -25,8 +25,7 @@ _DIGESTS = (
     "OR EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = a.id AND t.digest_due_at <= :upto)"
 )
 _words = msgspec.json.Decoder(dict[str, tuple[int, str]]).decode
-_ONE = "account_id = :account AND topic_id = :topic_id"
-_LOOSE = "created_by = 'classifier' AND curated = 0"
+_OF_TOPIC = "account_id = :account AND topic_id = :topic_id"
 
 
 class Cycle(Struct, frozen=True):
@@ -108,7 +107,7 @@ def backlog(tx: Tx, access: Access) -> tuple[int, int | None]:
         f"SELECT (SELECT count(*) FROM (SELECT 1 {pending} LIMIT :most) AS waiting), "
         f"(SELECT created_at {pending} ORDER BY seq LIMIT 1)"
     )
-    row = tx.one(sql, access, most=WAITING_COUNTED_MAX)
+    row = tx.one(sql, access, most=limits.WAITING_COUNTED_MAX)
     assert row is not None, "a count always has a row"
     return row[0], row[1]
 
@@ -138,9 +137,7 @@ def topic_named(tx: Tx, access: Access, space_id: str, name: str) -> str | None:
     return tx.value(sql, access, space_id=space_id, name=name)
 
 
-def open_tasks_of(
-    tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str], *, limit: int
-) -> list[TaskCandidate]:
+def open_tasks_of(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str]) -> list[TaskCandidate]:
     """Return the open tasks of topics, as far as they belong to the same space, newest change first."""
     if not topic_ids:
         return []
@@ -151,7 +148,8 @@ def open_tasks_of(
         f"AND topic_id IN ({listed}) AND status NOT IN ('done', 'archived') "
         "ORDER BY updated_at DESC, id LIMIT :limit"
     )
-    rows = tx.all(sql, access, space_id=space_id, chars=CLASSIFIER_SAID_CHARS_MAX, limit=limit, **names)
+    values = {"space_id": space_id, "chars": limits.CLASSIFIER_SAID_CHARS_MAX, "limit": limits.CLASSIFIER_TASKS_MAX}
+    rows = tx.all(sql, access, **values, **names)
     return [TaskCandidate(id=row[0], name=row[1], description=row[2], topic_id=row[3]) for row in rows]
 
 
@@ -167,8 +165,7 @@ def place_of_run(tx: Tx, access: Access, run_id: str) -> EntryLocation | None:
 
 def parent_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
     """Return the run that caused another."""
-    row = tx.one("SELECT parent_run_id FROM runs WHERE account_id = :account AND id = :run_id", access, run_id=run_id)
-    return None if row is None else row[0]
+    return tx.value("SELECT parent_run_id FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
 
 
 def spawning_run(tx: Tx, access: Access, key: str) -> str | None:
@@ -204,11 +201,8 @@ def count_attempt(tx: Tx, access: Access, entry_ids: Iterable[str]) -> None:
         tx.run(sql, access, **names)
 
 
-def topics_of_space(tx: Tx, access: Access, space_id: str, *, limit: int) -> list[Candidate]:
-    """Return the topics that belong to a space and are not archived, with their profiles, the newest change first.
-
-    A topic's profile is None until one is made.
-    """
+def topics_of_space(tx: Tx, access: Access, space_id: str) -> list[Candidate]:
+    """Return the topics of a space that are not archived, with their profiles if made, the newest change first."""
     sql = (
         "SELECT o.id, o.name, substr(o.description, 1, :chars), o.status, p.lines, p.words, p.named, o.tags, "
         "o.created_by = 'classifier' AND o.curated = 0 AND o.pinned = 0 AND o.parent_id IS NULL AND o.tags = '[]' "
@@ -217,7 +211,7 @@ def topics_of_space(tx: Tx, access: Access, space_id: str, *, limit: int) -> lis
         "WHERE o.account_id = :account AND o.space_id = :space_id AND o.status <> 'archived' "
         "ORDER BY o.updated_at DESC, o.id LIMIT :limit"
     )
-    rows = tx.all(sql, access, space_id=space_id, chars=CLASSIFIER_SAID_CHARS_MAX, limit=limit)
+    chars, limit = limits.CLASSIFIER_SAID_CHARS_MAX, limits.CLASSIFIER_CANDIDATES_MAX
     return [
         Candidate(
             id=row[0],
@@ -228,13 +222,13 @@ def topics_of_space(tx: Tx, access: Access, space_id: str, *, limit: int) -> lis
             is_plain=row[7] == "[]",
             is_loose=bool(row[8]),
         )
-        for row in rows
+        for row in tx.all(sql, access, space_id=space_id, chars=chars, limit=limit)
     ]
 
 
 def profile_of(tx: Tx, access: Access, topic_id: str) -> Profile | None:
     """Return the profile of a topic; None until one is made."""
-    row = tx.one(f"SELECT lines, words, named FROM topic_profiles WHERE {_ONE}", access, topic_id=topic_id)
+    row = tx.one(f"SELECT lines, words, named FROM topic_profiles WHERE {_OF_TOPIC}", access, topic_id=topic_id)
     return None if row is None else Profile(row[0], _words(row[1]), row[2])
 
 
@@ -251,11 +245,9 @@ def save_profile(tx: Tx, access: Access, topic_id: str, profile: Profile) -> Non
 
 def said_in_topic(tx: Tx, access: Access, topic_id: str, *, read: int) -> list[str]:
     """Return what people said among the newest entries of a topic, newest first."""
-    sql = (
-        "SELECT substr(content, 1, :chars), role, author_kind, type FROM entries WHERE account_id = :account "
-        "AND topic_id = :topic_id ORDER BY seq DESC LIMIT :read"
-    )
-    rows = tx.all(sql, access, topic_id=topic_id, chars=CLASSIFIER_SAID_CHARS_MAX, read=read)
+    said = "substr(content, 1, :chars), role, author_kind, type"
+    sql = f"SELECT {said} FROM entries WHERE {_OF_TOPIC} ORDER BY seq DESC LIMIT :read"
+    rows = tx.all(sql, access, topic_id=topic_id, chars=limits.CLASSIFIER_SAID_CHARS_MAX, read=read)
     return [row[0] for row in rows if row[2] == "user" and (row[1] == "user" or row[3] == "note")]
 
 
@@ -271,28 +263,25 @@ def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: i
         f"FROM entries WHERE account_id = :account AND topic_id IN ({listed}) "
         "ORDER BY seq DESC LIMIT :limit"
     )
-    rows = tx.all(sql, access, chars=CLASSIFIER_SAID_CHARS_MAX * 2, limit=limit, **names)
+    rows = tx.all(sql, access, chars=limits.CLASSIFIER_SAID_CHARS_MAX * 2, limit=limit, **names)
     return [
-        SaidEntry(
-            id=row[0], topic_id=row[1], chat=row[2], at=row[3], text=row[4], is_persons=bool(row[5]),
-            is_given=bool(row[6]),
-        )
-        for row in sorted(rows, key=lambda row: (row[2], row[7]))
-    ]  # fmt: skip
+        SaidEntry(entry_id, topic_id, chat, at, text, bool(is_persons), bool(is_given))
+        for entry_id, topic_id, chat, at, text, is_persons, is_given, _ in sorted(rows, key=itemgetter(2, 7))
+    ]
 
 
 def learn_again(tx: Tx, access: Access, topic_id: str) -> None:
     """Rebuild a topic's profile from its present entries."""
-    if tx.one("SELECT 1 FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE", access, id=topic_id):
-        said = said_in_topic(tx, access, topic_id, read=CLASSIFIER_MERGED_ENTRIES_MAX)
+    if hold_topic(tx, access, topic_id) is not None:
+        said = said_in_topic(tx, access, topic_id, read=limits.CLASSIFIER_MERGED_ENTRIES_MAX)
         save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
 
 
 def hold_loose(tx: Tx, access: Access, topic_id: str) -> bool:
     """Lock a topic; return whether the classifier may still rename it and merge it into another."""
-    sql = f"SELECT {_LOOSE} FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
-    row = tx.one(sql, access, id=topic_id)
-    return row is not None and bool(row[0])
+    loose = "created_by = 'classifier' AND curated = 0"
+    sql = f"SELECT {loose} FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
+    return bool(tx.value(sql, access, id=topic_id))
 
 
 def is_used(tx: Tx, access: Access, topic_id: str) -> bool:
@@ -308,5 +297,5 @@ def is_used(tx: Tx, access: Access, topic_id: str) -> bool:
 
 def entries_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int) -> list[str]:
     """Return the ids of a topic's entries, oldest first."""
-    sql = "SELECT id FROM entries WHERE account_id = :account AND topic_id = :topic_id ORDER BY seq LIMIT :limit"
+    sql = f"SELECT id FROM entries WHERE {_OF_TOPIC} ORDER BY seq LIMIT :limit"
     return [row[0] for row in tx.all(sql, access, topic_id=topic_id, limit=limit)]

@@ -33,9 +33,7 @@ class AutoTicks(StepDuty[AutoRun]):
     items_max = limits.AUTO_RUNS_AT_A_TIME
     wait_seconds_max = limits.AUTO_LOOK_SECONDS
 
-    def __init__(
-        self, db: Database, rules: Rules, settings: AutoSettings, worker: str, *, started_at: int
-    ) -> None:  # fmt: skip
+    def __init__(self, db: Database, rules: Rules, settings: AutoSettings, worker: str, *, started_at: int) -> None:
         super().__init__(db)
         # When the server started: older auto runs were left by another one.
         self._started_at = started_at
@@ -65,8 +63,7 @@ class AutoTicks(StepDuty[AutoRun]):
     def advance(self, tx: Tx, item: AutoRun) -> None:
         """Follow the tick of one auto run, and deliver its next one if that is due."""
         self._give_next_task(tx, item)
-        auto = hold(tx, item)
-        if auto is None:
+        if (auto := hold(tx, item)) is None:
             return
         if auto.alive_until <= tx.now:
             auto = self._take_over(tx, auto)
@@ -76,11 +73,9 @@ class AutoTicks(StepDuty[AutoRun]):
             return
         if auto.tick_run_id is not None:
             # A due auto run with a tick: the tick has ended, or was deleted with its lane.
-            noted = self._after_tick(tx, auto, run_by_id(tx, auto.access, auto.tick_run_id))
-            if noted is None:
-                return
-            auto = noted
-        self._go_on(tx, auto)
+            auto = self._after_tick(tx, auto, run_by_id(tx, auto.access, auto.tick_run_id))
+        if auto is not None:
+            self._go_on(tx, auto)
 
     def postpone(self, tx: Tx, item: AutoRun) -> None:
         """Postpone this auto run."""
@@ -93,8 +88,7 @@ class AutoTicks(StepDuty[AutoRun]):
     def _take_over_all(self, tx: Tx) -> None:
         store.expire_leases(tx, self._started_at)
         for seen in store.auto_runs_left(tx, _ALL):
-            auto = hold(tx, seen)
-            if auto is not None:
+            if (auto := hold(tx, seen)) is not None:
                 self._take_over(tx, auto)
 
     def _taken(self, tx: Tx, auto: AutoRun) -> AutoRun:
@@ -160,9 +154,8 @@ class AutoTicks(StepDuty[AutoRun]):
             _log.warning("auto_tick_refused", extra=auto.log_fields() | {"error": refusal.message})
             self._put_off(tx, auto)
             return
-        ticked = structs.replace(
-            auto, tick_count=auto.tick_count + 1, tick_run_id=run.id, last_tick_at=tx.now, due_at=None
-        )
+        count = auto.tick_count + 1
+        ticked = structs.replace(auto, tick_count=count, tick_run_id=run.id, last_tick_at=tx.now, due_at=None)
         store.keep_auto_run(tx, auto.access, ticked)
         publish(tx, "auto.ticked", ticked, run.id)
 

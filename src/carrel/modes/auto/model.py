@@ -95,11 +95,6 @@ class AutoRun(Struct, frozen=True, kw_only=True):
         return "TASK_RUN" if self.goal_id is None else "GOAL_RUN"
 
     @property
-    def is_live(self) -> bool:
-        """Whether it has not ended."""
-        return self.status in LIVE
-
-    @property
     def session_key(self) -> SessionKey:
         """The session it belongs to."""
         return SessionKey.stored(self.key)
@@ -126,9 +121,9 @@ class AutoRun(Struct, frozen=True, kw_only=True):
 
     def log_fields(self, run_id: str | None = None) -> dict[str, str | None]:
         """Return the fields for its log lines."""
-        named = {"session_identity": ":".join(self.session_key.identity), "session_key": self.key, "run_id": run_id}
-        return named | {
-            "auto_run_id": self.id, "run_kind": self.run_kind, "goal_id": self.goal_id, "task_id": self.task_id
+        return {
+            "session_identity": ":".join(self.session_key.identity), "session_key": self.key, "run_id": run_id,
+            "auto_run_id": self.id, "run_kind": self.run_kind, "goal_id": self.goal_id, "task_id": self.task_id,
         }  # fmt: skip
 
 

@@ -21,14 +21,8 @@ from carrel.kernel import (
     Shape,
     invalid,
     iso,
+    limits,
     not_found,
-)
-from carrel.kernel.limits import (
-    AUTO_INTERVAL_SECONDS_MAX,
-    AUTO_LEASE_SECONDS,
-    AUTO_RUNS_PER_ACCOUNT_MAX,
-    AUTO_RUNS_PER_SESSION_MAX,
-    PRUNE_ROWS_MAX,
 )
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AUTO_MOVES, AutoReason, AutoRun, AutoStatus, RunKind
@@ -109,7 +103,7 @@ def hold(tx: Tx, seen: AutoRun) -> AutoRun | None:
     """Lock an auto run behind its lane and return its current state; None when it has ended."""
     lock_lane(tx, seen.access, seen.key)
     auto = store.auto_run_by_id(tx, seen.access, seen.id, hold=True)
-    return auto if auto is not None and auto.is_live else None
+    return auto if auto is not None and AUTO_MOVES[auto.status] else None
 
 
 def end(tx: Tx, auto: AutoRun, status: AutoStatus, reason: AutoReason | None, error: str = "") -> AutoRun:
@@ -129,8 +123,7 @@ def stop(tx: Tx, seen: AutoRun, reason: AutoReason) -> AutoRun | None:
 
     Return None if it had ended.
     """
-    auto = hold(tx, seen)
-    if auto is None:
+    if (auto := hold(tx, seen)) is None:
         return None
     cancel_tick(tx, auto)
     tick = None if auto.tick_run_id is None else run_by_id(tx, auto.access, auto.tick_run_id)
@@ -150,8 +143,7 @@ def cancel_tick(tx: Tx, auto: AutoRun) -> None:
 def _tell(tx: Tx, auto: AutoRun, text: str) -> None:
     """Write a notice into the session of an auto run, and post it to the chat where the session was last used."""
     key = auto.session_key
-    lane = lane_of(tx, auto.access, key)
-    if lane is None:
+    if (lane := lane_of(tx, auto.access, key)) is None:
         return
     notice = NewEntry(
         type="system",
@@ -174,7 +166,8 @@ def observe_sessions(db: Database) -> None:
     """Register the observers of ended ticks, and of stopped or deleted sessions with auto runs."""
     db.observe(RunChanged, _wake)
     db.observe(LaneStopped, _stop_all)
-    db.observe(LaneDeleted, _delete_all)
+    # If the key is created again, earlier auto runs must not appear there.
+    db.observe(LaneDeleted, lambda tx, deleted: store.delete_auto_runs(tx, deleted.access, str(deleted.key)))
 
 
 def _wake(tx: Tx, changed: RunChanged) -> None:
@@ -184,19 +177,14 @@ def _wake(tx: Tx, changed: RunChanged) -> None:
 
 
 def _stop_all(tx: Tx, stopped: LaneStopped) -> None:
-    for auto in store.auto_runs_of(tx, stopped.access, stopped.key, limit=AUTO_RUNS_PER_SESSION_MAX):
+    for auto in store.auto_runs_of_session(tx, stopped.access, stopped.key):
         stop(tx, auto, _STOPPED)
-
-
-def _delete_all(tx: Tx, deleted: LaneDeleted) -> None:
-    # If the key is created again, earlier auto runs must not appear there.
-    store.delete_auto_runs(tx, deleted.access, str(deleted.key))
 
 
 def prune_auto_runs(tx: Tx, access: Access, retention_days: float) -> int:
     """Delete a batch of auto runs that ended long ago and have no ticks left; return how many."""
     before = tx.now - int(retention_days * MS_PER_DAY)
-    return store.delete_ended(tx, access, before, limit=PRUNE_ROWS_MAX) if retention_days else 0
+    return store.delete_ended(tx, access, before, limit=limits.PRUNE_ROWS_MAX) if retention_days else 0
 
 
 class NewAutoRun(Struct, frozen=True, kw_only=True):
@@ -213,8 +201,8 @@ def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun
     """Start an auto run, and its session if that does not exist. Its first tick is due at once."""
     # By starting it, a person agrees to what it does with its task.
     access.require(*PEOPLE, "system")
-    if new.interval_seconds is not None and not 1 <= new.interval_seconds <= AUTO_INTERVAL_SECONDS_MAX:
-        raise invalid("intervalSeconds", f"Use 1 to {AUTO_INTERVAL_SECONDS_MAX} seconds.")
+    if new.interval_seconds is not None and not 1 <= new.interval_seconds <= limits.AUTO_INTERVAL_SECONDS_MAX:
+        raise invalid("intervalSeconds", f"Use 1 to {limits.AUTO_INTERVAL_SECONDS_MAX} seconds.")
     task = first_task(tx, access, new.key, rules, goal_id=new.goal_id, task_id=new.task_id, text=new.text)
     _prepare_lane(tx, access, new.key)
     auto = AutoRun(
@@ -227,7 +215,7 @@ def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun
         status="active",
         interval_seconds=new.interval_seconds,
         due_at=tx.now,
-        alive_until=tx.now + AUTO_LEASE_SECONDS * MS_PER_SECOND,
+        alive_until=tx.now + limits.AUTO_LEASE_SECONDS * MS_PER_SECOND,
         created_at=tx.now,
         updated_at=tx.now,
         space_ids=access.space_ids,
@@ -243,10 +231,12 @@ def _prepare_lane(tx: Tx, access: Access, key: SessionKey) -> None:
     """Create and lock the lane; refuse if there are too many auto runs."""
     ensure_lane(tx, access, key)
     lock_lane(tx, access, str(key))
-    if len(store.auto_runs_of(tx, access, str(key), limit=AUTO_RUNS_PER_SESSION_MAX)) >= AUTO_RUNS_PER_SESSION_MAX:
-        raise Refusal(Code.LIMIT_REACHED, f"A session has at most {AUTO_RUNS_PER_SESSION_MAX} auto runs; stop some.")
-    if store.count_live(tx, access) >= AUTO_RUNS_PER_ACCOUNT_MAX:
-        raise Refusal(Code.LIMIT_REACHED, f"An account has at most {AUTO_RUNS_PER_ACCOUNT_MAX} auto runs; stop some.")
+    if len(store.auto_runs_of_session(tx, access, key)) >= limits.AUTO_RUNS_PER_SESSION_MAX:
+        why = f"A session has at most {limits.AUTO_RUNS_PER_SESSION_MAX} auto runs; stop some."
+        raise Refusal(Code.LIMIT_REACHED, why)
+    if store.count_live(tx, access) >= limits.AUTO_RUNS_PER_ACCOUNT_MAX:
+        why = f"An account has at most {limits.AUTO_RUNS_PER_ACCOUNT_MAX} auto runs; stop some."
+        raise Refusal(Code.LIMIT_REACHED, why)
 
 
 def find_auto_run(tx: Tx, access: Access, auto_run_id: str) -> AutoRun:
@@ -256,13 +246,6 @@ def find_auto_run(tx: Tx, access: Access, auto_run_id: str) -> AutoRun:
     if auto is None or lane is None or not may_see(tx, access, auto.session_key, lane.made_by):
         raise not_found("auto run")
     return auto
-
-
-def auto_runs_of_session(
-    tx: Tx, access: Access, key: SessionKey, *, ended: bool = False, limit: int = AUTO_RUNS_PER_SESSION_MAX
-) -> list[AutoRun]:  # fmt: skip
-    """Return the auto runs of a session, newest first; with `ended` also those that have ended."""
-    return store.auto_runs_of(tx, access, str(key), ended=ended, limit=limit)
 
 
 def stop_auto(tx: Tx, access: Access, *, key: SessionKey | None = None, auto_run_id: str | None = None) -> list[str]:
@@ -275,5 +258,5 @@ def stop_auto(tx: Tx, access: Access, *, key: SessionKey | None = None, auto_run
         found = [find_auto_run(tx, access, auto_run_id)]
     else:
         assert key is not None, "an auto run or a session is named"
-        found = auto_runs_of_session(tx, access, key)
+        found = store.auto_runs_of_session(tx, access, key)
     return [auto.id for auto in found if stop(tx, auto, "requested") is not None]

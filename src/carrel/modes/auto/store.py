@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from carrel.kernel import Access
+from carrel.kernel import Access, SessionKey
+from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX
 from carrel.modes.auto.model import AUTO, LIVE, AutoRun
 from carrel.storage import Table, Tx, json_column
 
@@ -35,11 +36,13 @@ def auto_runs_by_id(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, Aut
     return {auto.id: auto for auto in _TABLE.among(tx, access, "id", ids)}
 
 
-def auto_runs_of(tx: Tx, access: Access, key: str, *, ended: bool = False, limit: int) -> list[AutoRun]:
-    """Return the newest auto runs of a session, newest first; with `ended` also ended ones."""
+def auto_runs_of_session(
+    tx: Tx, access: Access, key: SessionKey | str, *, ended: bool = False, limit: int = AUTO_RUNS_PER_SESSION_MAX
+) -> list[AutoRun]:
+    """Return the auto runs of a session, newest first; with `ended` also those that have ended."""
     live = "" if ended else f" AND {_LIVE}"
     sql = f"{_TABLE.select} WHERE account_id = :account AND key = :key{live} ORDER BY id DESC LIMIT :limit"
-    return _TABLE.rows(tx.all(sql, access, key=key, limit=limit))
+    return _TABLE.rows(tx.all(sql, access, key=str(key), limit=limit))
 
 
 def count_live(tx: Tx, access: Access) -> int:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from carrel.goals import Goal, PlannedTask, add_goal_task, find_goal, next_open_task
 from carrel.kernel import Access, Code, Refusal, SessionKey, clip, invalid, one_line
-from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX, AUTO_TITLE_CHARS_MAX
+from carrel.kernel.limits import AUTO_TITLE_CHARS_MAX
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AutoRun
 from carrel.runs import Rules
@@ -18,13 +18,11 @@ _CLOSED = ("done", "archived")
 _LEFT = ("review", "blocked", "in_progress", "assigned", "inbox")
 _PLANNING = "Work out which tasks reach the goal, and make them: they are worked on next. The goal is:\n\n"
 
-_WORK = """[AUTO] Go on with task {id}: {title}
-Take the next step now, and say in a few lines what you did."""
-
 
 def work_message(task: Task) -> str:
     """Return the message that asks an agent to continue a task."""
-    return _WORK.format(id=task.id, title=clip(one_line(task.title), AUTO_TITLE_CHARS_MAX))
+    work = f"[AUTO] Go on with task {task.id}: {clip(one_line(task.title), AUTO_TITLE_CHARS_MAX)}"
+    return f"{work}\nTake the next step now, and say in a few lines what you did."
 
 
 def first_task(
@@ -77,17 +75,12 @@ def _task_of_goal(tx: Tx, access: Access, goal: Goal, task_id: str | None) -> Ta
             raise invalid("taskId", "This task is not one of the goal's.")
         return task
     if not tasks_planned(tx, access, goal_id=goal.id):
-        return add_goal_task(tx, access, goal, planning_task(goal))
-    found = _next(tx, access, goal, taken_by_others(tx, access, goal.id, goal.key))
-    if found is None:
+        title = f"Plan the goal: {clip(one_line(goal.name), AUTO_TITLE_CHARS_MAX)}"
+        description = f"{_PLANNING}{goal.name}\n\n{goal.description}".strip()
+        return add_goal_task(tx, access, goal, PlannedTask(title=title, description=description))
+    if (found := _next(tx, access, goal, taken_by_others(tx, access, goal.id, goal.key))) is None:
         raise Refusal(Code.CONFLICT, "This goal has no open task left.", field="goalId")
     return found
-
-
-def planning_task(goal: Goal) -> PlannedTask:
-    """Return the task to plan a goal that has no tasks."""
-    title = f"Plan the goal: {clip(one_line(goal.name), AUTO_TITLE_CHARS_MAX)}"
-    return PlannedTask(title=title, description=f"{_PLANNING}{goal.name}\n\n{goal.description}".strip())
 
 
 def _next(tx: Tx, access: Access, goal: Goal, taken: set[str]) -> Task | None:
@@ -104,7 +97,7 @@ def taken_by_others(
     tx: Tx, access: Access, goal_id: str | None, key: str, *, before: str | None = None, but: str | None = None
 ) -> set[str]:  # fmt: skip
     """Return the tasks that live auto runs of a goal work on; with `before` only of those started earlier."""
-    live = store.auto_runs_of(tx, access, key, limit=AUTO_RUNS_PER_SESSION_MAX)
+    live = store.auto_runs_of_session(tx, access, key)
     others = [auto for auto in live if goal_id is not None and auto.goal_id == goal_id and auto.id != but]
     return {auto.task_id for auto in others if before is None or auto.id < before}
 

@@ -21,11 +21,10 @@ from carrel.goals import (
 )
 from carrel.journal import about_lane, append_event, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal, Sample, SessionKey, not_found
-from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.modes.lanes import ensure_lane
 from carrel.modes.plan import store
-from carrel.modes.plan.model import PlanState
 from carrel.modes.plan.shapes import shape_with
+from carrel.modes.plan.store import PlanState
 from carrel.runs import Rules
 from carrel.sessions import lock_lane
 from carrel.storage import Tx
@@ -62,7 +61,10 @@ def active_plan(
 
 def enable_plan_mode(tx: Tx, access: Access, key: SessionKey) -> PlanState:
     """Switch plan mode on, and begin a plan unless the session has an open one; does nothing if it is on."""
-    _lock_session(tx, access, key)
+    # Locked, so that deleting the session at the same time leaves no plan mode behind.
+    ensure_lane(tx, access, key)
+    if lock_lane(tx, access, str(key)) is None:
+        raise not_found("session")
     if not store.switch_on(tx, access, str(key)):
         return plan_state(tx, access, key)
     if active_plan(tx, access, plan_state(tx, access, key), (*_OPEN, *_UNDER_WAY)) is None:
@@ -124,8 +126,8 @@ def choose_plan(tx: Tx, access: Access, key: SessionKey, change: str, plan_id: s
     """Return, locked, the named plan, else the active one if the change fits, else the newest that fits."""
     if plan_id is None:
         fitting, active = _FITTING[change], plan_state(tx, access, key).active_plan_id
-        newest = plans_of_session(tx, access, key, limit=SESSION_PLANS_SHOWN)
-        found = sorted((plan for plan in newest if plan.status in fitting), key=lambda plan: plan.id != active)
+        newest = (plan for plan in plans_of_session(tx, access, key) if plan.status in fitting)
+        found = sorted(newest, key=lambda plan: plan.id != active)
         if not found:
             raise Refusal(Code.NOT_FOUND, f"This session has no plan that is {' or '.join(fitting)}.", field="planId")
         plan_id = found[0].id
@@ -153,13 +155,6 @@ def cancel_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | 
 def resume_session_plan(tx: Tx, access: Access, key: SessionKey, plan_id: str | None, rules: Rules) -> Plan:
     """Resume a failed or blocked plan of a session."""
     return resume_plan(tx, access, choose_plan(tx, access, key, "resume", plan_id).id, rules, key=key)
-
-
-def _lock_session(tx: Tx, access: Access, key: SessionKey) -> None:
-    """Lock the lane of a session, or create it, so that deleting it at the same time leaves no plan mode behind."""
-    ensure_lane(tx, access, key)
-    if lock_lane(tx, access, str(key)) is None:
-        raise not_found("session")
 
 
 def _switch_off(tx: Tx, access: Access, before: PlanState, after: PlanState) -> bool:

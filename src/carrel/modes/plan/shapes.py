@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from carrel.chats import is_pointed_to
 from carrel.goals import Plan, PlanShape, plan_shape, plans_of_session
 from carrel.kernel import Access, Shape
-from carrel.kernel.limits import SESSION_PLANS_SHOWN
-from carrel.modes.plan.model import PlanState
+from carrel.modes.plan.store import PlanState
 from carrel.storage import Tx
 
 
@@ -32,7 +31,7 @@ class PlanStateShape(Shape, frozen=True, kw_only=True):
 
 def plan_state_shape(tx: Tx, access: Access, state: PlanState) -> PlanStateShape:
     """Return the state of a session with its newest plans, newest first."""
-    return shape_with(tx, access, state, plans_of_session(tx, access, state.session_key, limit=SESSION_PLANS_SHOWN))
+    return shape_with(tx, access, state, plans_of_session(tx, access, state.session_key))
 
 
 def shape_with(tx: Tx, access: Access, state: PlanState, plans: Iterable[Plan]) -> PlanStateShape:

@@ -2,9 +2,25 @@
 
 from collections.abc import Iterable
 
-from carrel.kernel import Access
-from carrel.modes.plan.model import PlanState
+from msgspec import Struct
+
+from carrel.kernel import Access, SessionKey
 from carrel.storage import FLAG, Table, Tx
+
+
+class PlanState(Struct, frozen=True, kw_only=True):
+    """Whether a session is in plan mode, and its active plan; if it never was, there is no time of change."""
+
+    key: str
+    enabled: bool = False
+    active_plan_id: str | None = None
+    updated_at: int | None = None
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The session it belongs to."""
+        return SessionKey.stored(self.key)
+
 
 _TABLE = Table("plan_modes", PlanState, key=("account_id", "key"), codecs={"enabled": FLAG})
 _OF_SESSION = "WHERE account_id = :account AND key = :key"

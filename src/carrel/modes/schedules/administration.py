@@ -17,16 +17,10 @@ from carrel.kernel import (
     check_message,
     invalid,
     iso,
+    limits,
     not_found,
 )
 from carrel.kernel.fields import Text, checked
-from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
-    CRON_CHARS_MAX,
-    SCHEDULE_EXECUTIONS_MAX,
-    SCHEDULES_PER_ACCOUNT_MAX,
-    TIMEZONE_CHARS_MAX,
-)
 from carrel.modes.lanes import ensure_lane
 from carrel.modes.schedules import store
 from carrel.modes.schedules.model import (
@@ -44,17 +38,17 @@ from carrel.storage import Tx
 from carrel.visibility import may_see
 from carrel.work import readable_task
 
-CronText = Annotated[str, Meta(min_length=1, max_length=CRON_CHARS_MAX)]
-Timezone = Annotated[str, Meta(min_length=1, max_length=TIMEZONE_CHARS_MAX)]
+CronText = Annotated[str, Meta(min_length=1, max_length=limits.CRON_CHARS_MAX)]
+Timezone = Annotated[str, Meta(min_length=1, max_length=limits.TIMEZONE_CHARS_MAX)]
 # This room checks it and words the refusal; here it is only described.
-Executions = Annotated[int, checked(minimum=-1, maximum=SCHEDULE_EXECUTIONS_MAX, **{"not": {"const": 0}})]
+Executions = Annotated[int, checked(minimum=-1, maximum=limits.SCHEDULE_EXECUTIONS_MAX, **{"not": {"const": 0}})]
 
 
 class NewSchedule(Input, frozen=True, kw_only=True):
     """A new schedule: which message, goal or task, in which session, and when."""
 
     type: ScheduleType
-    target_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
+    target_id: Annotated[str, Meta(max_length=limits.CLIENT_ID_CHARS_MAX)] | None = None
     message: Text | None = None
     cron: CronText
     timezone: Timezone = "UTC"
@@ -137,8 +131,9 @@ def make_schedule(tx: Tx, access: Access, session: str, new: NewSchedule) -> Sch
     )
     _check(schedule)
     first = _require_window(schedule, tx.now)
-    if store.count_schedules(tx, access) >= SCHEDULES_PER_ACCOUNT_MAX:
-        raise Refusal(Code.LIMIT_REACHED, f"An account has at most {SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some.")
+    if store.count_schedules(tx, access) >= limits.SCHEDULES_PER_ACCOUNT_MAX:
+        why = f"An account has at most {limits.SCHEDULES_PER_ACCOUNT_MAX} schedules; delete some."
+        raise Refusal(Code.LIMIT_REACHED, why)
     ensure_lane(tx, access, found.key)
     if new.enabled:
         schedule = enabled(schedule, first)
@@ -165,8 +160,7 @@ def _require_target(tx: Tx, access: Access, new: NewSchedule, key: SessionKey) -
 
 def find_schedule(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule:
     """Return the schedule of that id; one that the caller may not see is not found."""
-    found = store.schedule_by_id(tx, access, schedule_id, hold=hold)
-    if found is None:
+    if (found := store.schedule_by_id(tx, access, schedule_id, hold=hold)) is None:
         raise not_found("schedule")
     lane = lane_of(tx, access, found.session_key)
     made_by = found.made_by if lane is None or access.kind == "client" else lane.made_by
@@ -210,9 +204,8 @@ def remove_schedule(tx: Tx, access: Access, schedule_id: str) -> None:
     """Delete a schedule; its messages stay, and so does its isolated lane."""
     schedule = find_schedule(tx, access, schedule_id)
     store.delete_schedule(tx, access, schedule.id)
-    append_event(
-        tx, access, "schedule.deleted", about_lane(schedule.session_key), json_text({"schedule": {"id": schedule.id}})
-    )
+    body = json_text({"schedule": {"id": schedule.id}})
+    append_event(tx, access, "schedule.deleted", about_lane(schedule.session_key), body)
 
 
 def save(tx: Tx, before: Schedule, after: Schedule) -> Schedule:
@@ -234,12 +227,11 @@ def _check(schedule: Schedule) -> None:
         check_message(Message(text=schedule.message, provenance=Provenance(kind="cron")))
     elif schedule.message:
         raise invalid("message", f"A schedule of type {schedule.type} has no message of its own.")
-    if schedule.max_executions != UNLIMITED and not 1 <= schedule.max_executions <= SCHEDULE_EXECUTIONS_MAX:
-        raise invalid("maxExecutions", f"Use {UNLIMITED} for no limit, or 1 to {SCHEDULE_EXECUTIONS_MAX}.")
+    if schedule.max_executions != UNLIMITED and not 1 <= schedule.max_executions <= limits.SCHEDULE_EXECUTIONS_MAX:
+        raise invalid("maxExecutions", f"Use {UNLIMITED} for no limit, or 1 to {limits.SCHEDULE_EXECUTIONS_MAX}.")
 
 
 def _require_window(schedule: Schedule, now: int) -> int:
-    first = schedule.window_after(now)
-    if first is None:
+    if (first := schedule.window_after(now)) is None:
         raise invalid("cron", f"'{schedule.cron}' never occurs: there is no such day.")
     return first

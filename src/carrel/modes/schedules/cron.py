@@ -125,7 +125,10 @@ def read_cron(text: str) -> Cron:
     parts = _NAMED.get(named, text).split() if len(text) <= CRON_CHARS_MAX else []
     if len(parts) != len(_FIELDS):
         raise invalid("cron", "A cron expression has five fields: minute, hour, day of month, month, day of week.")
-    minutes, hours, days, months, weekdays = (_values(*pair) for pair in zip(_FIELDS, parts, strict=True))
+    minutes, hours, days, months, weekdays = (
+        frozenset(value for each in part.split(",") for value in _span(field, each))
+        for field, part in zip(_FIELDS, parts, strict=True)
+    )
     return Cron(
         minutes=minutes,
         hours=hours,
@@ -147,10 +150,6 @@ def read_zone(name: str) -> tzinfo:
     except (KeyError, ValueError, OSError) as error:
         why = f"'{name[:40]}' is not a known time zone; use UTC or one like Europe/Berlin."
         raise invalid("timezone", why) from error
-
-
-def _values(field: _Field, text: str) -> frozenset[int]:
-    return frozenset(value for part in text.split(",") for value in _span(field, part))
 
 
 def _span(field: _Field, part: str) -> range:

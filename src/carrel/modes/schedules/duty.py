@@ -62,14 +62,12 @@ class Schedules(StepDuty[Schedule]):
 
     def take(self, tx: Tx, limit: int) -> list[Schedule]:
         """Return schedules that are due, or whose run has ended or waits."""
-        found = {(seen.account_id, seen.id): seen for seen in schedules_to_move(tx, limit)}
-        return list(found.values())
+        return list({(seen.account_id, seen.id): seen for seen in schedules_to_move(tx, limit)}.values())
 
     def advance(self, tx: Tx, item: Schedule) -> None:
         """Follow the run of one schedule, and fire it if it is due."""
         target = _target(tx, item, self._rules) if item.due_at is not None and item.due_at <= tx.now else None
-        schedule = _lock(tx, item)
-        if schedule is None:
+        if (schedule := _lock(tx, item)) is None:
             return
         if schedule.last_status in OPEN_STATUSES:
             schedule = _follow_run(tx, schedule)
@@ -85,8 +83,7 @@ def fire_now(tx: Tx, access: Access, schedule_id: str, rules: Rules) -> tuple[Sc
     """Fire a schedule now, even a disabled one; its windows do not move."""
     seen = find_schedule(tx, access, schedule_id)
     target = _target(tx, seen, rules)
-    schedule = _lock(tx, seen)
-    if schedule is None:
+    if (schedule := _lock(tx, seen)) is None:
         raise Refusal(Code.CONFLICT, "This schedule was changed a moment ago; try again.")
     require_executions_left(schedule)
     reason = _reason_to_disable(tx, schedule, target)
@@ -131,8 +128,7 @@ def _follow_run(tx: Tx, schedule: Schedule) -> Schedule:
 
 
 def _fire(tx: Tx, schedule: Schedule, target: Task | None, rules: Rules) -> None:
-    reason = _reason_to_disable(tx, schedule, target)
-    if reason is not None:
+    if (reason := _reason_to_disable(tx, schedule, target)) is not None:
         _log.warning("schedule_disabled", extra={"schedule_id": schedule.id, "reason": reason})
         save(tx, schedule, disabled(schedule, reason))
         return

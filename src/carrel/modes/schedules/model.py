@@ -124,9 +124,8 @@ def _fired(schedule: Schedule, now: int, run_id: str | None) -> Schedule:
 
 def after_run(schedule: Schedule, now: int, status: str, error: str | None) -> Schedule:
     """Record that its run has ended or waits for an answer; a waiting run does not hold up the next window."""
-    noted = structs.replace(
-        schedule, last_status=status, last_error=None if error is None else clip(error, ERROR_CHARS_MAX)
-    )
+    shown = None if error is None else clip(error, ERROR_CHARS_MAX)
+    noted = structs.replace(schedule, last_status=status, last_error=shown)
     if not schedule.enabled or status == "waiting":
         return noted
     if status == "failed" and schedule.retries < len(SCHEDULE_RETRY_MINUTES):
