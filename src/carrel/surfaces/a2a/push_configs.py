@@ -41,11 +41,9 @@ class PushConfigs:
     async def create(self, caller: Caller, request: wire.TaskPushNotificationConfig) -> Json:
         """CreateTaskPushNotificationConfig."""
         await check_push_url(request.url, self._settings)
-
-        def work(tx: Tx) -> Json:
-            return add_push_config(tx, caller, own_run(tx, caller, request.task_id), request)
-
-        return await self._db.write(work)
+        return await self._db.write(
+            lambda tx: add_push_config(tx, caller, own_run(tx, caller, request.task_id), request)
+        )
 
     async def get(self, caller: Caller, request: wire.GetTaskPushNotificationConfigRequest) -> Json:
         """GetTaskPushNotificationConfig; without an id, as 0.3 allows, return the oldest one."""
@@ -53,10 +51,10 @@ class PushConfigs:
 
         def work(tx: Tx) -> Json:
             run = own_run(tx, caller, request.task_id)
-            if not request.id:
-                found = next(iter(webhooks_of_run(tx, caller.access, run.id)), None)
-            else:
+            if request.id:
                 found = webhook_by_id(tx, caller.access, run.id, request.id) if _is_storable(request.id) else None
+            else:
+                found = next(iter(webhooks_of_run(tx, caller.access, run.id)), None)
             if found is None:
                 raise A2aError(TASK_NOT_FOUND, "This task has no such push notification config.")
             return _config(found)

@@ -92,7 +92,21 @@ class Tasks:
             raise invalid_params("metadata.historyScope", "In a list, each task has only its own history.")
         # Up to a hundred tasks with all their files would be too large; GetTask returns the files.
         detail = structs.replace(_detail(request, artifacts=request.include_artifacts), files=False)
-        return await list_page(self._services.db, caller, request, detail, self._totals)
+        size, before, run_filter = _size(request), _position(request.page_token), _filter(caller, request)
+        version = self._totals.bell.version
+
+        def work(tx: Tx) -> Json:
+            found = newest_caller_runs(tx, caller.access, run_filter, before=before, limit=size + 1)
+            page = found[:size]
+            last = msgspec.json.encode((page[-1].updated_at, page[-1].id)) if len(found) > size else b""
+            return {
+                "tasks": tasks_json(tx, caller.access, page, detail),
+                "nextPageToken": urlsafe_b64encode(last).decode().rstrip("="),
+                "pageSize": size,
+                "totalSize": self._totals.count(tx, caller, run_filter, version),
+            }
+
+        return await self._services.db.read(work)
 
     async def cancel(self, caller: Caller, request: wire.CancelTaskRequest) -> Json:
         """CancelTask: a running task gets a few seconds to stop."""
@@ -202,13 +216,9 @@ class Totals:
     """
 
     def __init__(self, db: Database) -> None:
-        self._bell = db.bell(FEED)
+        # Its version changes whenever a count may have changed; read it before counting.
+        self.bell = db.bell(FEED)
         self._counts: OrderedDict[tuple[str, str, CallerRunFilter], tuple[int, int]] = OrderedDict()
-
-    @property
-    def version(self) -> int:
-        """Changes whenever a count may have changed; read it before counting."""
-        return self._bell.version
 
     def count(self, tx: Tx, caller: Caller, run_filter: CallerRunFilter, version: int) -> int:
         """Return the number of tasks that match."""
@@ -221,25 +231,6 @@ class Totals:
         if len(self._counts) > A2A_TOTALS_KEPT_MAX:
             self._counts.popitem(last=False)
         return total
-
-
-async def list_page(db: Database, caller: Caller, request: ListTasksRequest, detail: Detail, totals: Totals) -> Json:
-    """Return one page of the tasks that the request asks for."""
-    size, before, run_filter = _size(request), _position(request.page_token), _filter(caller, request)
-    version = totals.version
-
-    def work(tx: Tx) -> Json:
-        found = newest_caller_runs(tx, caller.access, run_filter, before=before, limit=size + 1)
-        page = found[:size]
-        last = msgspec.json.encode((page[-1].updated_at, page[-1].id)) if len(found) > size else b""
-        return {
-            "tasks": tasks_json(tx, caller.access, page, detail),
-            "nextPageToken": urlsafe_b64encode(last).decode().rstrip("="),
-            "pageSize": size,
-            "totalSize": totals.count(tx, caller, run_filter, version),
-        }
-
-    return await db.read(work)
 
 
 def _size(request: ListTasksRequest) -> int:
