@@ -54,13 +54,6 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
         return Provenance.of_person(self.access, self.channel)
 
 
-class Created(Struct, frozen=True):
-    """The response; `is_new` unless it was created before under the same idempotency key."""
-
-    response: Response
-    is_new: bool
-
-
 def prepare(
     access: Access, hints: TargetHints, request: CreateResponse, digest: str, key: str | None
 ) -> PreparedRequest:
@@ -84,15 +77,15 @@ def prepare(
     )  # fmt: skip
 
 
-def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> Created:
-    """Create the response to a request; under the same idempotency key, return the first one."""
+def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> tuple[Response, bool]:
+    """Return the response to a request, and whether it is new: under the same idempotency key, return the first one."""
     known = _repeated(tx, prepared)
     if known is not None:
-        return Created(known, is_new=False)
+        return known, False
     target = find_target(tx, prepared.access, prepared.hints, kept)
     waiting = _waiting(tx, prepared, target)
     if waiting is not None:
-        return Created(_continue(tx, prepared, target, waiting), is_new=True)
+        return _continue(tx, prepared, target, waiting), True
     if prepared.input.message is None:
         raise wrong("input", "There is no message of the user, and no output that is waited for.")
     envelope = Envelope(
@@ -105,7 +98,7 @@ def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> C
     end_unanswered(tx, prepared.access, target.key, prepared.input.made)
     response = _new(tx, prepared, target, run)
     insert_response(tx, prepared.access, response)
-    return Created(response, is_new=True)
+    return response, True
 
 
 def _repeated(tx: Tx, prepared: PreparedRequest) -> Response | None:
@@ -161,22 +154,20 @@ def _continue(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Re
     outputs = {}
     for output in given.outputs:
         if output.call_id in pending:
-            outputs[output.call_id] = CallOutput(
-                call=pending[output.call_id], text=output.text, parts=output.parts
-            )  # fmt: skip
+            call = pending[output.call_id]
+            outputs[output.call_id] = CallOutput(call=call, text=output.text, parts=output.parts)
         elif output.call_id not in given.replayed:
             raise wrong(output.param, f"No call {output.call_id[:80]} is waiting for an output here.")
     missing = pending.keys() - outputs.keys()
     if missing and (outputs or given.message is None):
         raise wrong("input", f"The output of {', '.join(sorted(missing))[:400]} is missing.")
-    message = _added_message(prepared) if given.message is not None and not _is_replayed(given) else None
     spent, rested_at = run.usage, run.updated_at
     continued, after = continue_run(
         tx,
         prepared.access,
         run.id,
         outputs=list(outputs.values()),
-        message=message,
+        message=_added_message(prepared),
         extras=_added_extras(prepared, extras_of(tx, prepared.access, run.id)),
     )
     newest = newest_response(tx, prepared.access, run.id)
@@ -191,15 +182,12 @@ def _continue(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Re
     return response
 
 
-def _is_replayed(given: ReadInput) -> bool:
-    """Whether the message comes before calls that the input repeats: it was already delivered with them."""
-    return any(item.get("type") == "function_call" for item in given.after)
-
-
-def _added_message(prepared: PreparedRequest) -> Message:
-    """Return the message sent with outputs or as an answer; files given by URL are listed in its text."""
+def _added_message(prepared: PreparedRequest) -> Message | None:
+    """Return the message sent with outputs or as an answer, if any; files given by URL are listed in its text."""
     sent = prepared.input.message
-    assert sent is not None, "called only when there is a message"
+    # A message before calls that the input repeats was already delivered with them.
+    if sent is None or any(item.get("type") == "function_call" for item in prepared.input.after):
+        return None
     text = "\n\n".join(word for word in (sent.text, links_text(sent.links)) if word)
     return _message(prepared, structs.replace(sent, text=text))
 

@@ -87,7 +87,8 @@ def read_input(given: str | list[Any]) -> ReadInput:
     if len(given) > RESPONSE_ITEMS_MAX:
         raise wrong("input", f"input may have at most {RESPONSE_ITEMS_MAX} items.")
     items = [_with_type(f"input.{n}", item) for n, item in enumerate(given)]
-    newest = max((n for n, item in enumerate(items) if _is_from_user(item)), default=None)
+    from_user = [n for n, item in enumerate(items) if (item["type"], item.get("role")) == ("message", "user")]
+    newest = from_user[-1] if from_user else None
     read = [_read(f"input.{n}", item) for n, item in enumerate(items) if n != newest]
     cut = len(items) if newest is None else newest
     return ReadInput(
@@ -126,10 +127,6 @@ def _with_type(param: str, given: Any) -> Json:
         case kind:
             raise wrong(f"{param}.type", f"Items of type {str(kind)[:80]} are not supported.")
     return item
-
-
-def _is_from_user(item: Json) -> bool:
-    return (item["type"], item.get("role")) == ("message", "user")
 
 
 def _read(param: str, item: Json) -> Json | None:
@@ -331,7 +328,9 @@ def compacted(tx: Tx, access: Access, hints: TargetHints, request: Compact) -> J
         said = [as_report(entry) for entry in entries if entry.role in ("user", "assistant", "system")]
         lines += [(entry.role, entry.content) for entry in said]
     if request.input is not None:
-        lines += _lines(read_input(request.input))
+        read = read_input(request.input)
+        message = [] if read.message is None else [("user", read.message.text)]
+        lines += [*map(_line, read.before), *message, *map(_line, read.after)]
     item = {"type": "compaction", "id": tx.new_id("cmp"), "encrypted_content": _compact(lines), "created_by": "carrel"}
     return {
         "id": tx.new_id("resp"),
@@ -340,11 +339,6 @@ def compacted(tx: Tx, access: Access, hints: TargetHints, request: Compact) -> J
         "output": [item],
         "usage": _NO_USAGE,
     }
-
-
-def _lines(read: ReadInput) -> list[tuple[str, str]]:
-    message = [] if read.message is None else [("user", read.message.text)]
-    return [*map(_line, read.before), *message, *map(_line, read.after)]
 
 
 def _line(item: Json) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """Requests of Open Responses: their fields with types and bounds, and what a response repeats of them."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -22,11 +22,13 @@ from carrel.surfaces.responses.input_schema import INPUT_ITEMS, INPUT_TEXT, TRAN
 from carrel.tools import CATALOG
 
 Json = dict[str, Any]
+T = TypeVar("T")
 # The name of a model: an agent's, or none for the default one.
 MODEL = r"(?:carrel|openclaw)(?:/([^\n\u0000]+))?|(?:openclaw|agent):([^\n\u0000]+)"
 Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
 FUNCTION_NAME = r"[a-zA-Z0-9_-]{1,64}"
 _FUNCTION_NAME = re.compile(FUNCTION_NAME)
+_BUILT_IN = [name for tool in CATALOG.offered() for name in tool.names]
 Input = Annotated[str, Meta(extra_json_schema=INPUT_TEXT)] | Annotated[list[Any], Meta(extra_json_schema=INPUT_ITEMS)]
 # A transcript to compact may be longer than a message, and empty if there is a previous response.
 Transcript = (
@@ -78,7 +80,7 @@ class NamedFunction(In, frozen=True, kw_only=True):
         Meta(
             extra_json_schema={
                 "pattern": f"^{FUNCTION_NAME}$",
-                "not": {"enum": [name for tool in CATALOG.offered() for name in tool.names]},
+                "not": {"enum": _BUILT_IN},
             }
         ),
     ]
@@ -158,11 +160,10 @@ def functions_of(request: CreateResponse) -> list[Json]:
     given = request.tools or []
     if len(given) > RESPONSE_TOOLS_MAX:
         raise wrong("tools", f"tools may have at most {RESPONSE_TOOLS_MAX} items.")
-    ours = {name for tool in CATALOG.offered() for name in tool.names}
     found: dict[str, Json] = {}
     for n, one in enumerate(given):
         function = _function(f"tools.{n}", one)
-        if function.name in ours:
+        if function.name in _BUILT_IN:
             raise wrong(f"tools.{n}.name", f"{function.name} is the name of a built-in tool; choose another name.")
         if function.name in found:
             raise wrong(f"tools.{n}.name", f"There are two tools named {function.name}.")
@@ -174,14 +175,19 @@ def _function(param: str, one: Any) -> Function:
     kind = one.get("type") if isinstance(one, dict) else None
     if kind != "function":
         raise wrong(f"{param}.type", "Only functions are supported: type must be 'function'.")
-    try:
-        function = msgspec.convert(one, Function)
-    except msgspec.ValidationError as error:
-        refused = wrong_value(error, Function)
-        raise wrong(f"{param}.{refused.field}" if refused.field else param, refused.message) from error
+    function = read_part(one, Function, param)
     if not _FUNCTION_NAME.fullmatch(function.name):
         raise wrong(f"{param}.name", "A function's name must be 1 to 64 letters, digits, _ and -.")
     return function
+
+
+def read_part(given: Any, kind: type[T], param: str) -> T:
+    """Return a part of a request as its type; ResponsesError for a wrong one."""
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        refused = wrong_value(error, kind)
+        raise wrong(f"{param}.{refused.field}" if refused.field else param, refused.message) from error
 
 
 def check(request: CreateResponse) -> None:

@@ -15,7 +15,7 @@ from carrel.runs import Run, live_runs_of_lane, run_by_id
 from carrel.sessions import FoundSession, find_session
 from carrel.storage import Tx
 from carrel.surfaces.http.tool_callers import SESSION_HEADER
-from carrel.surfaces.responses.errors import ResponsesError, no_previous_response, wrong
+from carrel.surfaces.responses.errors import ResponsesError, wrong
 from carrel.surfaces.responses.requests import MODEL, Json
 from carrel.surfaces.responses.store import Response, response_by_id
 
@@ -140,7 +140,8 @@ def _continuation(tx: Tx, access: Access, hints: TargetHints, named: Agent | Non
     previous = own_response(tx, access, hints.previous_id, kept)
     run = None if previous is None else run_by_id(tx, access, previous.run_id)
     if previous is None or run is None:
-        raise no_previous_response()
+        message = "There is no response with this id to continue from, or it is not yours."
+        raise ResponsesError(404, "previous_response_not_found", message, param="previous_response_id")
     if hints.session is not None and _session(tx, access, hints.session, named).key != run.session_key:
         raise _conflict(SESSION_HEADER, "previous_response_id belongs to another session.")
     if named is not None and named.id != run.agent_id:
