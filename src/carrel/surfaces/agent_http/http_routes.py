@@ -21,10 +21,7 @@ from carrel.tools import CATALOG, ExternalCaller, ExternalCalls, NewCall, Tool
 def routes(services: Services, wrong: WrongTokens) -> list[BaseRoute]:
     """Return the routes of the tools."""
     tools = _Tools(services, wrong)
-    return [
-        _route("GET", "/agent", tools.offered),
-        _route("POST", "/agent/{tool}", tools.called),
-    ]
+    return [_route("GET", "/agent", tools.offered), _route("POST", "/agent/{tool}", tools.called)]
 
 
 def _route(method: str, path: str, work: Callable[[Request], Awaitable[Response]]) -> Route:
@@ -59,22 +56,22 @@ class _Tools:
         decode_body(raw, dict)
         key = None if tool.effect == "read" else read_key(request.headers)
         if key is None:
-            return _json(await self._call(caller, tool, raw))
+            return await self._call(caller, tool, raw)
         return await self._once(caller, tool, raw, key)
 
     async def _call(
         self, caller: ExternalCaller, tool: Tool, raw: bytes, key: str = "", keep: Keep | None = None
-    ) -> bytes:
+    ) -> Response:
         def kept(tx: Tx, text: str) -> None:
             if keep is not None:
                 keep(tx, _json(text.encode()))
 
         call = NewCall(caller=caller, tool=tool.name, arguments=raw.decode(), call_id=key, keep=kept)
-        return (await self._calls.make(call)).encode()
+        return _json((await self._calls.make(call)).encode())
 
     async def _once(self, caller: ExternalCaller, tool: Tool, raw: bytes, key: str) -> Response:
         async def work(keep: Keep) -> Response:
-            return _json(await self._call(caller, tool, raw, key, keep))
+            return await self._call(caller, tool, raw, key, keep)
 
         who = caller.caller
         # All runs of an agent share one actor, as do all lanes of an owner: keep their answers apart.

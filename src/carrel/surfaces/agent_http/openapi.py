@@ -10,8 +10,6 @@ from carrel.tools import CATALOG, Tool
 _SESSION = session_header("The session to call from; without it, the main session of the token's agent.")
 _LIST_ERRORS = (400, 401, 403, 404, 409, 429, 500, 503)
 _CALL_ERRORS = (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503)
-
-
 # Replaces a result that is too long.
 _CUT: Json = {
     "type": "object",
@@ -52,6 +50,8 @@ def describe() -> list[Operation]:
 
 
 def _call(tool: Tool) -> Operation:
+    kind = tool.result_type
+    result = {"anyOf": [{"$ref": f"#/components/schemas/{kind.__name__}"}, _CUT]} if kind else {"type": "object"}
     return Operation(
         method="POST",
         path=f"/agent/{tool.name}",
@@ -60,13 +60,7 @@ def _call(tool: Tool) -> Operation:
         tag="agent",
         headers=(_SESSION,) if tool.effect == "read" else (_SESSION, IDEMPOTENCY_KEY),
         body=tool.params,
-        answers={200: _result(tool)},
-        uses=() if tool.result_type is None else (tool.result_type,),
+        answers={200: result},
+        uses=(kind,) if kind else (),
         errors=_CALL_ERRORS,
     )
-
-
-def _result(tool: Tool) -> Json:
-    if tool.result_type is None:
-        return {"type": "object"}
-    return {"anyOf": [{"$ref": f"#/components/schemas/{tool.result_type.__name__}"}, _CUT]}
