@@ -130,11 +130,15 @@ def respond(request: Request, file: StaticFile, more: dict[str, str] | None = No
     """Return the file, compressed if the client accepts that, or 304 if the client already has it."""
     caching = "public, max-age=31536000, immutable" if file.immutable else "no-cache"
     headers = {**HEADERS, **(more or {}), "Cache-Control": caching, "ETag": file.etag, "Vary": "Accept-Encoding"}
-    compress = takes_gzip(request.headers.get("accept-encoding", ""))
+    # Named without being refused.
+    is_gzip = r"(^|,)\s*gzip\s*(,|$|;\s*q=(1|0\.0*[1-9]))"
+    compress = re.search(is_gzip, request.headers.get("accept-encoding", ""), re.IGNORECASE) is not None
     if compress:
         # A strong tag identifies one coding of the content.
         headers["ETag"] = f'{file.etag[:-1]}-gzip"'
-    if has_current(request.headers.get("if-none-match", ""), headers["ETag"]):
+    # Proxies may have marked a tag weak.
+    held = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if held & {headers["ETag"], "*"}:
         return Response(status_code=304, headers=headers)
     if compress:
         headers["Content-Encoding"] = "gzip"
@@ -144,14 +148,3 @@ def respond(request: Request, file: StaticFile, more: dict[str, str] | None = No
 @cache
 def _compressed(file: StaticFile) -> bytes:
     return gzip.compress(file.content, mtime=0)
-
-
-def takes_gzip(accept_encoding: str) -> bool:
-    """Return whether Accept-Encoding names gzip without refusing it."""
-    return re.search(r"(^|,)\s*gzip\s*(,|$|;\s*q=(1|0\.0*[1-9]))", accept_encoding, re.IGNORECASE) is not None
-
-
-def has_current(if_none_match: str, etag: str) -> bool:
-    """Return whether If-None-Match names this ETag; proxies may have marked it weak."""
-    named = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
-    return etag in named or "*" in named
