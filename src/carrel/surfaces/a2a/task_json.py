@@ -113,9 +113,7 @@ def tasks_json(tx: Tx, access: Access, runs: Sequence[Run], detail: Detail) -> l
     ]
 
 
-def _task(
-    tx: Tx, access: Access, run: Run, entries: list[Entry], limit: int, detail: Detail, metadata: Json
-) -> Json:  # fmt: skip
+def _task(tx: Tx, access: Access, run: Run, entries: list[Entry], limit: int, detail: Detail, metadata: Json) -> Json:
     original = original_of(tx, access, run)
     context_id = original["message"]["contextId"]
     text = {"waiting": run.question, "completed": run.reply, "failed": run.error_message}.get(run.state)

@@ -59,7 +59,6 @@ def prepare(
 ) -> PreparedRequest:
     """Read a request as far as possible without the database."""
     given = read_input(request.input)
-    links = given.message.links if given.message is not None else ()
     extras = TurnExtras(
         instructions=request.instructions or None,
         model=hints.backing_model,
@@ -67,7 +66,7 @@ def prepare(
         options=options_of(request),
         before=given.before,
         after=given.after,
-        parts=links,
+        parts=given.message.links if given.message is not None else (),
     )
     if len(msgspec.json.encode((structs.asdict(extras),))) > RESPONSE_EXTRAS_BYTES_MAX:
         message = f"Everything but the newest message may have at most {RESPONSE_EXTRAS_BYTES_MAX} bytes in all."
@@ -122,8 +121,7 @@ def _waiting(tx: Tx, prepared: PreparedRequest, target: Target) -> Run | None:
         lock_lane(tx, prepared.access, str(target.key))
         newest = newest_response(tx, prepared.access, target.run.id)
         is_last = newest is not None and newest.id == target.previous.id
-        waits = _live_waiting(tx, prepared, target) if is_last else {}
-        run = waits.get(target.run.id)
+        run = _live_waiting(tx, prepared, target).get(target.run.id) if is_last else None
         if run is not None and (given.outputs or (run.waiting_for in ("input", "auth") and given.message is not None)):
             return run
     elif given.outputs:
@@ -194,11 +192,10 @@ def _added_message(prepared: PreparedRequest) -> Message | None:
 
 def _added_extras(prepared: PreparedRequest, first: TurnExtras) -> TurnExtras:
     """Return the extras of the request around the first message; its system messages join its instructions."""
-    items = (*prepared.input.before, *prepared.input.after)
-    instructions = (prepared.extras.instructions, instructions_in(items))
+    added = instructions_in((*prepared.input.before, *prepared.input.after))
     return structs.replace(
         prepared.extras,
-        instructions="\n\n".join(text for text in instructions if text) or None,
+        instructions="\n\n".join(filter(None, (prepared.extras.instructions, added))) or None,
         before=first.before,
         after=first.after,
         parts=first.parts,

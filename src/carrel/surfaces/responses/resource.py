@@ -242,9 +242,7 @@ def _continuation(tx: Tx, access: Access, run: Run, response: Response) -> list[
     return items[::-1]
 
 
-def _asked_message(
-    tx: Tx, access: Access, text: str, file_ids: tuple[str, ...], links: tuple[Json, ...] = ()
-) -> Json:  # fmt: skip
+def _asked_message(tx: Tx, access: Access, text: str, file_ids: tuple[str, ...], links: tuple[Json, ...] = ()) -> Json:
     """Return a message with only the names of its files: the caller has them."""
     files = [{"type": "input_file", "filename": file.name} for file in attachment_heads(tx, access, file_ids)]
     words = [{"type": "input_text", "text": text}] if text else []
