@@ -68,11 +68,8 @@ def _holding(**fields: Json) -> Json:
 
 _TASK = _holding(id=_TEXT, contextId=_TEXT, status=_holding(state={"enum": wire.TaskState.keys()}))
 _CONFIG = _holding(id=_TEXT, taskId=_TEXT, url=_TEXT)
-_ERROR = _holding(
-    error=_holding(
-        code={"type": "integer"}, status=_TEXT, message=_TEXT, details={"type": "array", "items": {"type": "object"}}
-    )
-)
+_DETAILS: Json = {"type": "array", "items": {"type": "object"}}
+_ERROR = _holding(error=_holding(code={"type": "integer"}, status=_TEXT, message=_TEXT, details=_DETAILS))
 _SUMMARIES: dict[str, tuple[str, Json]] = {
     "SendMessage": ("Send a message to an agent; the answer is its task.", _holding(task=_TASK)),
     "SendStreamingMessage": ("Send a message and follow its task.", _TASK),

@@ -74,15 +74,16 @@ class Bot:
 
     async def fetch(self, file: WireFile) -> NewAttachment:
         """Return a file that was sent to the bot; a final BotFault for one that is too large."""
+        too_large = BotFault(f"A file may be at most {limits.ATTACHMENT_BYTES_MAX // (1024 * 1024)} MiB.", final=True)
         if file.file_size is not None and file.file_size > limits.ATTACHMENT_BYTES_MAX:
-            raise _too_large()
+            raise too_large
         found = await self.call("getFile", {"file_id": file.file_id})
         path = found.get("file_path") if isinstance(found, dict) else None
         if not isinstance(path, str):
             raise BotFault("getFile returned no path.", final=True)
         content = await self._read(f"{self._base}/file/bot{self._token}/{quote(path)}")
         if len(content) > limits.ATTACHMENT_BYTES_MAX:
-            raise _too_large()
+            raise too_large
         name, kind = (file.file_name or "file", file.mime_type) if file.mime_type else _PHOTO
         return NewAttachment(
             name=name[: limits.NAME_CHARS_MAX], mime_type=kind[: limits.NAME_CHARS_MAX], content=content
@@ -98,10 +99,9 @@ class Bot:
                 body=msgspec.json.encode(body),
                 timeout_seconds=limits.TELEGRAM_CALL_SECONDS_MAX,
             )
+            answer = msgspec.json.decode(reply.body, type=_Answer)
         except WireFault as fault:
             raise BotFault(f"{method}: {fault.message}") from None
-        try:
-            answer = msgspec.json.decode(reply.body, type=_Answer)
         except msgspec.DecodeError:
             raise BotFault(f"{method} returned status {reply.status} and not the JSON of the Bot API.") from None
         if answer.ok:
@@ -120,7 +120,3 @@ class Bot:
         if reply.status != 200:
             raise BotFault(f"Fetching the file failed with status {reply.status}.", final=reply.status == 404)
         return reply.body
-
-
-def _too_large() -> BotFault:
-    return BotFault(f"A file may be at most {limits.ATTACHMENT_BYTES_MAX // (1024 * 1024)} MiB.", final=True)
