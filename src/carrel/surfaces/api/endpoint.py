@@ -156,6 +156,7 @@ class Endpoint(Struct, frozen=True):
         return handler
 
 
+# As it is written above a handler.
 endpoint = Endpoint
 ENDPOINTS: list[Endpoint] = []
 

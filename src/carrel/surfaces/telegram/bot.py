@@ -99,9 +99,10 @@ class Bot:
                 body=msgspec.json.encode(body),
                 timeout_seconds=limits.TELEGRAM_CALL_SECONDS_MAX,
             )
-            answer = msgspec.json.decode(reply.body, type=_Answer)
         except WireFault as fault:
             raise BotFault(f"{method}: {fault.message}") from None
+        try:
+            answer = msgspec.json.decode(reply.body, type=_Answer)
         except msgspec.DecodeError:
             raise BotFault(f"{method} returned status {reply.status} and not the JSON of the Bot API.") from None
         if answer.ok:
