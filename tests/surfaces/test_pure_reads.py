@@ -4,12 +4,12 @@ import httpx
 import msgspec
 
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoints import every_endpoint
+from carrel.surfaces.api.endpoints import ENDPOINTS
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import send_and_wait
 
-READS = [one for one in every_endpoint() if one.method == "GET"]
+READS = [one for one in ENDPOINTS if one.method == "GET"]
 # Sessions, spaces and things that are not there, spelled in every way that could make them.
 SESSIONS = (
     "agent:main:web:never_spoken_1", "agent:main:task:far", "agent:main:topic:far", "clawboard:topic:far",

@@ -19,7 +19,7 @@ from carrel.modes import disable_plan_mode, enable_plan_mode, write_plan
 from carrel.records import Artifact, insert_artifact
 from carrel.runs import stop_lane
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoints import every_endpoint
+from carrel.surfaces.api.endpoints import ENDPOINTS as SERVED
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.tools import CATALOG
 from carrel.topics import NewTopic, put_topic
@@ -379,7 +379,7 @@ async def asked(filled: World, name: str, kind: str, has_body: bool) -> int:
 
 @requirement("P.rights")
 async def test_every_endpoint_answers_exactly_those_it_should(filled: World) -> None:
-    endpoints = {f"{one.method} {one.path}": one for one in every_endpoint()}
+    endpoints = {f"{one.method} {one.path}": one for one in SERVED}
     assert endpoints.keys() == ENDPOINTS.keys(), "every endpoint has a row, and every row an endpoint"
     wrong = []
     for name, kind in itertools.product(ENDPOINTS, KINDS):

@@ -11,9 +11,8 @@ WELL_KNOWN = "/.well-known/agent-card.json"
 # Where servers of the first protocol versions publish it.
 WELL_KNOWN_OLD = "/.well-known/agent.json"
 JSON_RPC = "JSONRPC"
-HTTP_JSON = "HTTP+JSON"
 _PORTS = {"http": 80, "https": 443}
-_PREFERRED = ((JSON_RPC, "1.0"), (HTTP_JSON, "1.0"), (JSON_RPC, "0.3"))
+_PREFERRED = ((JSON_RPC, "1.0"), ("HTTP+JSON", "1.0"), (JSON_RPC, "0.3"))
 
 
 class A2aInterface(Struct, frozen=True, kw_only=True):
@@ -45,12 +44,11 @@ def choose_interface(card: Item, card_url: str) -> A2aInterface:
 
     A card fetched over HTTPS never leads to a plain HTTP interface.
     """
-    offered = [interface for interface in interfaces_of(card, card_url) if _is_safe(interface.url, card_url)]
-    for binding, version in _PREFERRED:
-        for interface in offered:
-            if (interface.binding, interface.version) == (binding, version):
-                return interface
-    listed = ", ".join(f"{one.binding} {one.version} at {one.url}" for one in interfaces_of(card, card_url)) or "none"
+    declared = interfaces_of(card, card_url)
+    offered = [one for one in declared if (one.binding, one.version) in _PREFERRED and _is_safe(one.url, card_url)]
+    if offered:
+        return min(offered, key=lambda one: _PREFERRED.index((one.binding, one.version)))
+    listed = ", ".join(f"{one.binding} {one.version} at {one.url}" for one in declared) or "none"
     raise ValueError(
         f"The agent card lists no supported interface (JSONRPC 1.0, HTTP+JSON 1.0 or JSONRPC 0.3; HTTPS if the card "
         f"came over HTTPS). It lists: {listed[:500]}."

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -10,6 +11,7 @@ from msgspec import Struct
 from carrel.a2a.card import JSON_RPC, A2aInterface
 from carrel.a2a.shapes import Item, items_of, read_event, read_task, short_state, write_message_03
 
+_segment = partial(quote, safe="")
 _METHODS_03 = {
     "SendMessage": "message/send",
     "SendStreamingMessage": "message/stream",
@@ -166,7 +168,3 @@ def _parsed(text: str | bytes) -> Any:
 
 def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def _segment(text: str) -> str:
-    return quote(text, safe="")

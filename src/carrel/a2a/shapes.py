@@ -88,11 +88,8 @@ def read_part(value: Item) -> Item:
 def write_message_03(message: Item) -> Item:
     """Return a message of 1.0 as protocol 0.3 writes it."""
     role = str(message.get("role", "")).removeprefix(_ROLE).lower()
-    return message | {
-        "kind": "message",
-        "role": role,
-        "parts": [_write_part_03(part) for part in items_of(message.get("parts"))],
-    }
+    parts = [_write_part_03(part) for part in items_of(message.get("parts"))]
+    return message | {"kind": "message", "role": role, "parts": parts}
 
 
 def items_of(value: Any) -> list[Item]:

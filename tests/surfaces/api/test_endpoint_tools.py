@@ -8,7 +8,7 @@ import pytest
 
 from carrel.surfaces.api.endpoint import Endpoint
 from carrel.surfaces.api.endpoint_tools import ENDPOINT_TOOLS
-from carrel.surfaces.api.endpoints import every_endpoint
+from carrel.surfaces.api.endpoints import ENDPOINTS
 from carrel.tools import CATALOG
 from tests.harness.server import HttpServer
 from tests.requirements.mark import requirement
@@ -23,7 +23,7 @@ WITHOUT_A_TOOL = {"POST /api/tasks/{id}/seen"}
 
 def of_agents() -> list[Endpoint]:
     """The endpoints that agents may call."""
-    return [one for one in every_endpoint() if "agent" in one.who]
+    return [one for one in ENDPOINTS if "agent" in one.who]
 
 
 def rule_of(name: str) -> list[str]:
@@ -60,7 +60,7 @@ async def of_task(client: httpx.AsyncClient) -> tuple[str, list[str]]:
 
 
 def test_every_change_that_agents_may_make_names_the_tool_that_does_the_same() -> None:
-    known = {f"{one.method} {one.path}" for one in every_endpoint()}
+    known = {f"{one.method} {one.path}" for one in ENDPOINTS}
     assert set(ENDPOINT_TOOLS) <= known
     assert set(ENDPOINT_TOOLS.values()) <= {tool.name for tool in CATALOG.offered()}
     changes = {f"{one.method} {one.path}" for one in of_agents() if one.method != "GET"}

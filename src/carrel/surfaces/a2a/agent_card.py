@@ -21,25 +21,44 @@ from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.http.services import Services
 from carrel.tools import CATALOG, Permitted
 
-_BINDINGS = ("JSONRPC", "HTTP+JSON")
 _OPT_TEXT = "Objectives, plans and plan tasks over JSON-RPC; they are the goals, plans and tasks of this server."
 
 
 def agent_card(services: Services, agent: Agent, base_url: str, *, extended: bool = False) -> Json:
     """Return the agent's card in 1.0; the extended one lists every tool the agent may use as a skill."""
-    settings = services.settings
+    settings = services.settings.a2a
     about = agent.profile.description or f"{agent.name}, an agent on a Carrel server."
+    talk: Json = {
+        "id": "talk",
+        "name": "Talk and work",
+        "description": about,
+        "tags": ["chat", "work"],
+        "examples": ["What do you know about this?"],
+    }
+    tools = Permitted(CATALOG, agent.profile.tools).offered() if extended else ()
+    extensions = [_extension(settings, uri) for uri in known_uris(settings)]
     return {
         "name": agent.name,
         "description": about,
         "version": services.version,
-        "supportedInterfaces": _interfaces(settings.a2a, agent, base_url),
-        "capabilities": _capabilities(settings.a2a),
+        "supportedInterfaces": _interfaces(settings, agent, base_url),
+        "capabilities": {
+            "streaming": settings.streaming,
+            "pushNotifications": settings.push.enabled,
+            "extendedAgentCard": settings.extended_card,
+            **({"extensions": extensions} if extensions else {}),
+        },
         "securitySchemes": {"bearer": {"httpAuthSecurityScheme": {"scheme": "bearer"}}},
         "securityRequirements": [{"schemes": {"bearer": {}}}],
         "defaultInputModes": ["text/plain", "application/json", *FILE_TYPES],
         "defaultOutputModes": ["text/plain", "application/json"],
-        "skills": [_talk(about), *(_tools(agent) if extended else [])],
+        "skills": [
+            talk,
+            *(
+                {"id": tool.name, "name": tool.name, "description": tool.description, "tags": ["tool", tool.effect]}
+                for tool in tools
+            ),
+        ],
     }
 
 
@@ -77,23 +96,13 @@ def _interfaces(settings: A2aSettings, agent: Agent, base_url: str) -> list[Json
     interfaces: list[Json] = [
         {"url": url, "protocolBinding": binding, "protocolVersion": version}
         for version in ("1.0", "0.3")
-        for binding in _BINDINGS
+        for binding in ("JSONRPC", "HTTP+JSON")
     ]
     if settings.grpc_port:
         host = urlsplit(base_url).hostname or ""
         address = f"{f'[{host}]' if ':' in host else host}:{settings.grpc_port}"
         interfaces.insert(2, {"url": address, "protocolBinding": "GRPC", "protocolVersion": "1.0", "tenant": agent.id})
     return interfaces
-
-
-def _capabilities(settings: A2aSettings) -> Json:
-    capabilities: Json = {
-        "streaming": settings.streaming,
-        "pushNotifications": settings.push.enabled,
-        "extendedAgentCard": settings.extended_card,
-    }
-    extensions = [_extension(settings, uri) for uri in known_uris(settings)]
-    return capabilities | ({"extensions": extensions} if extensions else {})
 
 
 def _extension(settings: A2aSettings, uri: str) -> Json:
@@ -106,21 +115,3 @@ def _extension(settings: A2aSettings, uri: str) -> Json:
         "persistenceEnabled": True,
     }
     return extension | {"description": _OPT_TEXT, "params": params}
-
-
-def _talk(about: str) -> Json:
-    return {
-        "id": "talk",
-        "name": "Talk and work",
-        "description": about,
-        "tags": ["chat", "work"],
-        "examples": ["What do you know about this?"],
-    }
-
-
-def _tools(agent: Agent) -> list[Json]:
-    offered = Permitted(CATALOG, agent.profile.tools).offered()
-    return [
-        {"id": tool.name, "name": tool.name, "description": tool.description, "tags": ["tool", tool.effect]}
-        for tool in offered
-    ]

@@ -6,14 +6,13 @@ from msgspec import Struct
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
-from carrel.access import account_by_slug
 from carrel.agents import Agent, default_agent, named_agent
 from carrel.goals import is_run_of_own_plan
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, SessionKey, caller_hash, key_text, not_found, system_access
+from carrel.kernel import Access, SessionKey, caller_hash, key_text
 from carrel.kernel.settings import A2aSettings
 from carrel.runs import Run, run_by_id
 from carrel.storage import Tx
-from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, VERSION_NOT_SUPPORTED, A2aError, task_not_found
+from carrel.surfaces.a2a.errors import EXTENSION_REQUIRED, TASK_NOT_FOUND, VERSION_NOT_SUPPORTED, A2aError
 from carrel.surfaces.a2a.requests import HistoryScope
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 from carrel.surfaces.http.services import Services
@@ -61,14 +60,6 @@ def reachable_agent(tx: Tx, access: Access, name: str | None) -> Agent:
     return default_agent(tx, access) if name is None else named_agent(tx, access, name)
 
 
-def public_access(tx: Tx) -> Access:
-    """Return the access that reads a card for a client without a token: the system's, to the default account."""
-    account = account_by_slug(tx, DEFAULT_ACCOUNT_SLUG)
-    if account is None:
-        raise not_found("account")
-    return system_access(account.id, account.slug)
-
-
 def known_uris(settings: A2aSettings) -> tuple[str, ...]:
     """Return the URIs of the extensions that a caller may declare: the required ones, and OPT."""
     return tuple(dict.fromkeys((*settings.required_extensions, *((OPT_URI,) if settings.opt.enabled else ()))))
@@ -92,14 +83,12 @@ def own_run(tx: Tx, caller: Caller, task_id: str) -> Run:
     """Return the run of a task that this caller has with this agent; another caller's counts as missing."""
     # PostgreSQL refuses any query with a NUL in a string.
     run = run_by_id(tx, caller.access, task_id) if "\x00" not in task_id else None
-    if run is None or run.agent_id != caller.agent.id:
-        raise task_not_found()
-    if run.provenance_kind == "a2a" and run.actor_id == caller.access.actor_id:
-        return run
-    # The run of a plan task belongs to the caller who made the objective.
-    if is_run_of_own_plan(tx, caller.access, run):
-        return run
-    raise task_not_found()
+    if run is not None and run.agent_id == caller.agent.id:
+        is_own = run.provenance_kind == "a2a" and run.actor_id == caller.access.actor_id
+        # The run of a plan task belongs to the caller who made the objective.
+        if is_own or is_run_of_own_plan(tx, caller.access, run):
+            return run
+    raise A2aError(TASK_NOT_FOUND, "No such task, or it is not yours.")
 
 
 def lane_of_context(caller: Caller, context_id: str) -> SessionKey:

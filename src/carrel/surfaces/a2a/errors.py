@@ -102,11 +102,6 @@ def from_refusal(refusal: Refusal) -> A2aError:
     return A2aError(kind, refusal.message, field=refusal.field, retry_after_seconds=seconds)
 
 
-def task_not_found() -> A2aError:
-    """Return the error for a task that is missing or belongs to another caller; the two look alike."""
-    return A2aError(TASK_NOT_FOUND, "No such task, or it is not yours.")
-
-
 def invalid_params(field: str, message: str) -> A2aError:
     """Return the error for a field with an invalid value."""
     return A2aError(INVALID_PARAMS, message, field=field)

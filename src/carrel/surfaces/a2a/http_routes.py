@@ -1,14 +1,16 @@
 """All HTTP routes of A2A: agent cards, JSON-RPC and HTTP+JSON."""
 
-from collections.abc import Awaitable, Callable
+from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from carrel.kernel import Access, Code, Refusal
+from carrel.access import account_by_slug
+from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, Code, Refusal, not_found, system_access
+from carrel.storage import Tx
 from carrel.surfaces.a2a.agent_card import agent_card, card_response
-from carrel.surfaces.a2a.caller import public_access, reachable_agent, requested_version
+from carrel.surfaces.a2a.caller import reachable_agent, requested_version
 from carrel.surfaces.a2a.http_binding import respond
 from carrel.surfaces.a2a.jsonrpc import JsonRpc
 from carrel.surfaces.a2a.operations import operations_of
@@ -31,20 +33,18 @@ def routes(services: Services, wrong_tokens: WrongTokens) -> list[BaseRoute]:
         return []
     operations = operations_of(services)
     rpc = JsonRpc(services, wrong_tokens, operations)
-    cards = [Route(path, _card_endpoint(path, services, wrong_tokens), methods=["GET"], name=path) for path in _CARDS]
+    cards = [_card_route(path, services, wrong_tokens) for path in _CARDS]
     calls = [Route(path, rpc.serve, methods=["POST"], name=path) for path in _RPC]
     return [*cards, *Rest(services, wrong_tokens, operations).routes(), *calls]
 
 
-def _card_endpoint(
-    path: str, services: Services, wrong_tokens: WrongTokens
-) -> Callable[[Request], Awaitable[Response]]:
+def _card_route(path: str, services: Services, wrong_tokens: WrongTokens) -> Route:
     async def serve(request: Request) -> Response:
         return await respond(
-            request, path, lambda: _card(request, services, wrong_tokens), lambda error: error_response(request, error)
+            request, path, lambda: _card(request, services, wrong_tokens), partial(error_response, request)
         )
 
-    return serve
+    return Route(path, serve, methods=["GET"], name=path)
 
 
 async def _card(request: Request, services: Services, wrong_tokens: WrongTokens) -> Response:
@@ -61,4 +61,12 @@ async def _card_access(request: Request, services: Services, wrong_tokens: Wrong
         return access
     if not services.settings.a2a.public_card:
         raise Refusal(Code.UNAUTHENTICATED, "Reading a card needs a token: Authorization: Bearer <token>.")
-    return await services.db.read(public_access)
+    return await services.db.read(_public_access)
+
+
+def _public_access(tx: Tx) -> Access:
+    """Return the access that reads a card for a client without a token: the system's, to the default account."""
+    account = account_by_slug(tx, DEFAULT_ACCOUNT_SLUG)
+    if account is None:
+        raise not_found("account")
+    return system_access(account.id, account.slug)

@@ -17,27 +17,13 @@ from carrel.surfaces.a2a.caller import (
 )
 from carrel.surfaces.a2a.errors import INVALID_REQUEST, METHOD_NOT_FOUND, A2aError
 from carrel.surfaces.a2a.http_binding import Binding, read_json, respond
-from carrel.surfaces.a2a.legacy import LEGACY_METHODS, LegacyMethod
+from carrel.surfaces.a2a.legacy import LEGACY_METHODS, RPC_WRITERS, LegacyMethod
 from carrel.surfaces.a2a.operations import Operation
 from carrel.surfaces.a2a.opt.methods import METHODS, perform
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.a2a.requests import HistoryScope, parse_params, read_scope
+from carrel.surfaces.a2a.requests import parse_params, read_scope
 
 _ROUTE = "/a2a/{agent}"
-
-
-class _Progress:
-    """What is known of a request so far, for an error response at any point."""
-
-    def __init__(self) -> None:
-        self.caller: Caller | None = None
-        self.call_id: Any = None
-
-    def error_response(self, error: A2aError) -> Response:
-        """Return the error as a response: its HTTP status if the caller is not known yet, else 200."""
-        status = error.kind.http if self.caller is None or error.kind.http == 413 else 200
-        headers = error.headers() | (self.caller.headers if self.caller else {})
-        return _response(self.call_id, {"error": error.rpc_body()}, headers, status)
 
 
 class JsonRpc(Binding):
@@ -45,15 +31,23 @@ class JsonRpc(Binding):
 
     async def serve(self, request: Request) -> Response:
         """Serve one request."""
-        progress = _Progress()
+        # What is known of it so far, for an error at any point.
+        caller: Caller | None = None
+        call_id: Any = None
 
         async def work() -> Response:
-            progress.caller = await identify_caller(request, self._services, self._wrong_tokens)
+            nonlocal caller, call_id
+            caller = await identify_caller(request, self._services, self._wrong_tokens)
             body = await read_json(request)
-            progress.call_id = _id_of(body)
-            return await self._call(request, progress.caller, progress.call_id, body)
+            call_id = _id_of(body)
+            return await self._call(request, caller, call_id, body)
 
-        return await respond(request, _ROUTE, work, progress.error_response)
+        def on_error(error: A2aError) -> Response:
+            status = error.kind.http if caller is None or error.kind.http == 413 else 200
+            headers = error.headers() | (caller.headers if caller else {})
+            return _response(call_id, {"error": error.rpc_body()}, headers, status)
+
+        return await respond(request, _ROUTE, work, on_error)
 
     async def _call(self, request: Request, caller: Caller, call_id: Any, body: object) -> Response:
         method, params = _read_call(body)
@@ -63,11 +57,15 @@ class JsonRpc(Binding):
             return _response(call_id, {"result": await perform(self._services, caller, method, params)}, caller.headers)
         operation, legacy = self._find(method, version)
         require_extensions(caller, self._services)
-        caller = structs.replace(caller, version="0.3" if legacy else "1.0", scope=_scope(operation, params))
+        is_read = operation.request in (GetTaskRequest, ListTasksRequest)
+        # The types of these requests have no metadata, so it is read from the raw params.
+        scope = read_scope(params.get("metadata")) if is_read and isinstance(params, dict) else "task"
+        caller = structs.replace(caller, version="0.3" if legacy else "1.0", scope=scope)
         parsed = legacy.read(params) if legacy else parse_params(operation.request, params)
 
         def write(result: Json) -> object:
-            return {"jsonrpc": "2.0", "id": call_id, "result": legacy.write(result) if legacy else result}
+            shown = RPC_WRITERS[legacy.operation](result) if legacy else result
+            return {"jsonrpc": "2.0", "id": call_id, "result": shown}
 
         def to_response(result: object) -> Response:
             return Response(msgspec.json.encode(result), 200, caller.headers, "application/json")
@@ -86,12 +84,6 @@ class JsonRpc(Binding):
         if operation is not None:
             return operation, None
         return self._operations[legacy.operation], legacy  # type: ignore[union-attr]
-
-
-def _scope(operation: Operation, params: object) -> HistoryScope:
-    """Return the history scope in the raw params of a read; the types of its request have no metadata."""
-    is_read = operation.request in (GetTaskRequest, ListTasksRequest) and isinstance(params, dict)
-    return read_scope(params.get("metadata")) if is_read else "task"  # type: ignore[attr-defined]
 
 
 def _id_of(body: object) -> Any:

@@ -22,26 +22,20 @@ from carrel.surfaces.a2a.protobuf_json import Json, check_base64, check_json_lim
 from carrel.surfaces.a2a.requests import check_request, parse_params
 from carrel.surfaces.a2a.task_json import SETTLED
 
+Writer = Callable[[Json], object]
 _configs = "tasks/pushNotificationConfig"
 # Paths of 1.0 that have another name.
 PATHS = {"/extendedAgentCard": "/card"}
 
 
 class LegacyMethod(Struct, frozen=True):
-    """One method of 0.3: the operation it calls, how to read its params and how to write its result."""
+    """One method of 0.3: the operation it calls, and how to read its params."""
 
     operation: str
     read: Callable[[object], Any]
-    write: Callable[[Json], object]
 
 
-def dump(value: BaseModel) -> Json:
-    """Return a value of 0.3 as JSON."""
-    written: Json = with_integers(value.model_dump(mode="json", by_alias=True, exclude_none=True))
-    return written
-
-
-def parse_legacy(kind: type[BaseModel], params: object) -> Any:
+def _parse(kind: type[BaseModel], params: object) -> Any:
     """Parse params of 0.3; the error for invalid ones names the field."""
     check_json_limits(params)
     try:
@@ -66,7 +60,7 @@ def _reader(request_kind: Any, to_core: Callable[[Any], Any]) -> Callable[[objec
     params_kind = request_kind.model_fields["params"].annotation
 
     def read(params: object) -> Any:
-        parsed = parse_legacy(params_kind, params)
+        parsed = _parse(params_kind, params)
         _check_unchecked(parsed)
         try:
             return to_core(request_kind(id=0, params=parsed))
@@ -95,39 +89,6 @@ def _check_length(length: int | None, field: str) -> None:
         raise invalid_params(field, f"{field} must be between 0 and 2147483647.")
 
 
-def legacy_task(task: Json) -> old.Task:
-    """Return a task as a value of 0.3."""
-    return convert.to_compat_task(ParseDict(task, wire.Task()))
-
-
-def legacy_update(update: Json) -> Any:
-    """Return an update of a stream as a value of 0.3."""
-    core = ParseDict(update, wire.StreamResponse())
-    event = convert.to_compat_stream_response(core, 0).result
-    if isinstance(event, old.TaskStatusUpdateEvent):
-        # Streams end at a question as well.
-        event.final = update["statusUpdate"]["status"]["state"] in SETTLED
-    return event
-
-
-def legacy_push_config(config: Json) -> old.TaskPushNotificationConfig:
-    """Return a push notification config as a value of 0.3."""
-    return convert.to_compat_task_push_notification_config(ParseDict(config, wire.TaskPushNotificationConfig()))
-
-
-def write_task(task: Json) -> Json:
-    """Return a task in the form of 0.3."""
-    return dump(legacy_task(task))
-
-
-def _write_update(update: Json) -> Json:
-    return dump(legacy_update(update))
-
-
-def _write_push_config(config: Json) -> Json:
-    return dump(legacy_push_config(config))
-
-
 def _read_list(params: object) -> Any:
     """Parse a list request as in 1.0, because 0.3 has none, with states as 0.3 spells them."""
     if isinstance(params, dict) and isinstance(params.get("status"), str) and params["status"]:
@@ -137,47 +98,38 @@ def _read_list(params: object) -> Any:
 
 
 def _read_push_config(params: object) -> Any:
-    parsed = parse_legacy(old.GetTaskPushNotificationConfigParams, params)
+    parsed = _parse(old.GetTaskPushNotificationConfigParams, params)
     return wire.GetTaskPushNotificationConfigRequest(task_id=parsed.id, id=parsed.push_notification_config_id or "")
 
 
 _send = _reader(old.SendMessageRequest, convert.to_core_send_message_request)
 
 LEGACY_METHODS: dict[str, LegacyMethod] = {
-    "message/send": LegacyMethod("SendMessage", _send, lambda result: write_task(result["task"])),
-    "message/stream": LegacyMethod("SendStreamingMessage", _send, _write_update),
-    "tasks/get": LegacyMethod("GetTask", _reader(old.GetTaskRequest, convert.to_core_get_task_request), write_task),
-    "tasks/list": LegacyMethod(
-        "ListTasks", _read_list, lambda result: result | {"tasks": [write_task(task) for task in result["tasks"]]}
-    ),
-    "tasks/cancel": LegacyMethod(
-        "CancelTask", _reader(old.CancelTaskRequest, convert.to_core_cancel_task_request), write_task
-    ),
+    "message/send": LegacyMethod("SendMessage", _send),
+    "message/stream": LegacyMethod("SendStreamingMessage", _send),
+    "tasks/get": LegacyMethod("GetTask", _reader(old.GetTaskRequest, convert.to_core_get_task_request)),
+    "tasks/list": LegacyMethod("ListTasks", _read_list),
+    "tasks/cancel": LegacyMethod("CancelTask", _reader(old.CancelTaskRequest, convert.to_core_cancel_task_request)),
     "tasks/resubscribe": LegacyMethod(
-        "SubscribeToTask",
-        _reader(old.TaskResubscriptionRequest, convert.to_core_subscribe_to_task_request),
-        _write_update,
+        "SubscribeToTask", _reader(old.TaskResubscriptionRequest, convert.to_core_subscribe_to_task_request)
     ),
     f"{_configs}/set": LegacyMethod(
         "CreateTaskPushNotificationConfig",
         _reader(old.SetTaskPushNotificationConfigRequest, convert.to_core_create_task_push_notification_config_request),
-        _write_push_config,
     ),
-    f"{_configs}/get": LegacyMethod("GetTaskPushNotificationConfig", _read_push_config, _write_push_config),
+    f"{_configs}/get": LegacyMethod("GetTaskPushNotificationConfig", _read_push_config),
     f"{_configs}/list": LegacyMethod(
         "ListTaskPushNotificationConfigs",
         _reader(old.ListTaskPushNotificationConfigRequest, convert.to_core_list_task_push_notification_config_request),
-        lambda result: [_write_push_config(config) for config in result["configs"]],
     ),
     f"{_configs}/delete": LegacyMethod(
         "DeleteTaskPushNotificationConfig",
         _reader(
             old.DeleteTaskPushNotificationConfigRequest, convert.to_core_delete_task_push_notification_config_request
         ),
-        lambda _result: None,
     ),
     "agent/getAuthenticatedExtendedCard": LegacyMethod(
-        "GetExtendedAgentCard", lambda _params: wire.GetExtendedAgentCardRequest(), legacy_card
+        "GetExtendedAgentCard", lambda _params: wire.GetExtendedAgentCardRequest()
     ),
 }
 
@@ -200,34 +152,66 @@ def _read_new_config(task_id: str, body: object) -> wire.TaskPushNotificationCon
     return request
 
 
-def _task_message(task: Json) -> Json:
-    return to_json(ToProto.task(legacy_task(task)))
-
-
-def _update_message(update: Json) -> Json:
-    return to_json(ToProto.stream_response(legacy_update(update)))
-
-
-def _config_message(config: Json) -> Json:
-    return to_json(ToProto.task_push_notification_config(legacy_push_config(config)))
-
-
-# Per operation: how to read a body in 0.3's own form, with the task in the URL, and how to write the result.
-READERS: dict[str, Callable[[str, object], Any]] = {
+# How HTTP reads a body in 0.3's own form, with the task in the URL, by operation.
+HTTP_READERS: dict[str, Callable[[str, object], Any]] = {
     "SendMessage": _read_sent,
     "SendStreamingMessage": _read_sent,
     "CreateTaskPushNotificationConfig": _read_new_config,
 }
-WRITERS: dict[str, Callable[[Json], object]] = {
-    "SendMessage": lambda result: to_json(ToProto.task_or_message(legacy_task(result["task"]))),
-    "SendStreamingMessage": _update_message,
-    "GetTask": _task_message,
-    "ListTasks": lambda result: result | {"tasks": [_task_message(task) for task in result["tasks"]]},
-    "CancelTask": _task_message,
-    "SubscribeToTask": _update_message,
-    "CreateTaskPushNotificationConfig": _config_message,
-    "GetTaskPushNotificationConfig": _config_message,
-    "ListTaskPushNotificationConfigs": lambda result: {"configs": [*map(_config_message, result["configs"])]},
-    "DeleteTaskPushNotificationConfig": lambda _: {},
-    "GetExtendedAgentCard": legacy_card,
+
+
+def _task(task: Json) -> old.Task:
+    return convert.to_compat_task(ParseDict(task, wire.Task()))
+
+
+def _update(update: Json) -> Any:
+    event = convert.to_compat_stream_response(ParseDict(update, wire.StreamResponse()), 0).result
+    if isinstance(event, old.TaskStatusUpdateEvent):
+        # Streams end at a question as well.
+        event.final = update["statusUpdate"]["status"]["state"] in SETTLED
+    return event
+
+
+def _push_config(config: Json) -> old.TaskPushNotificationConfig:
+    return convert.to_compat_task_push_notification_config(ParseDict(config, wire.TaskPushNotificationConfig()))
+
+
+def _dump(value: BaseModel) -> Json:
+    written: Json = with_integers(value.model_dump(mode="json", by_alias=True, exclude_none=True))
+    return written
+
+
+def write_task(task: Json) -> Json:
+    """Return a task as JSON-RPC of 0.3 has it."""
+    return _dump(_task(task))
+
+
+def _writers(sent: Writer, task: Writer, update: Writer, config: Writer) -> dict[str, Writer]:
+    """Return how the result of each operation is written, from how its parts are."""
+    return {
+        "SendMessage": lambda result: sent(result["task"]),
+        "SendStreamingMessage": update,
+        "GetTask": task,
+        "ListTasks": lambda result: result | {"tasks": [*map(task, result["tasks"])]},
+        "CancelTask": task,
+        "SubscribeToTask": update,
+        "CreateTaskPushNotificationConfig": config,
+        "GetTaskPushNotificationConfig": config,
+        "ListTaskPushNotificationConfigs": lambda result: {"configs": [*map(config, result["configs"])]},
+        "DeleteTaskPushNotificationConfig": lambda _: {},
+        "GetExtendedAgentCard": legacy_card,
+    }
+
+
+RPC_WRITERS = _writers(
+    write_task, write_task, lambda update: _dump(_update(update)), lambda config: _dump(_push_config(config))
+) | {
+    "ListTaskPushNotificationConfigs": lambda result: [_dump(_push_config(config)) for config in result["configs"]],
+    "DeleteTaskPushNotificationConfig": lambda _: None,
 }
+HTTP_WRITERS = _writers(
+    lambda task: to_json(ToProto.task_or_message(_task(task))),
+    lambda task: to_json(ToProto.task(_task(task))),
+    lambda update: to_json(ToProto.stream_response(_update(update))),
+    lambda config: to_json(ToProto.task_push_notification_config(_push_config(config))),
+)

@@ -18,26 +18,23 @@ from carrel.surfaces.a2a.protobuf_json import BASE64, is_list, required_fields
 from carrel.surfaces.a2a.rest import ENDPOINTS, Endpoint
 from carrel.surfaces.http.openapi import NAME_SCHEMA, NO_NUL, Json, Operation
 
-_INT32_MAX = 2**31 - 1
 _CHARACTERS = f"[^\\u0000{SCOPE_END.encode('unicode_escape').decode()}]"
 _ID: Json = {"type": "string", "maxLength": A2A_ID_CHARS_MAX, "pattern": f"^{_CHARACTERS}*$"}
 _SECRET: Json = {"type": "string", "maxLength": WEBHOOK_SECRET_CHARS_MAX, "pattern": r"^[\x20-\x7e]*$"}
 _HOST = r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])"
-_FILE_TYPE: Json = {"enum": [*FILE_TYPES]}
-_NOTHING: Json = {"type": "null"}
 _MAYBE_TEXT_TYPE: Json = {"type": ["string", "null"], "pattern": "^(text/[a-z]+)?$"}
 
 
 def _part(content: str, *required: str, **properties: Json) -> Json:
     """Return a part with this content and no other."""
-    others: Json = {name: _NOTHING for name in ("text", "raw", "url") if name != content}
+    others: Json = {name: {"type": "null"} for name in ("text", "raw", "url") if name != content}
     others |= {} if content == "data" else {"data": False}
     return {"required": [content, *required], "properties": others | properties}
 
 
 _PARTS = (
     _part("text", text={"type": "string"}, mediaType=_MAYBE_TEXT_TYPE),
-    _part("raw", "mediaType", raw={"type": "string", "minLength": 2}, mediaType=_FILE_TYPE),
+    _part("raw", "mediaType", raw={"type": "string", "minLength": 2}, mediaType={"enum": [*FILE_TYPES]}),
     _part("url", url={"type": "string", "pattern": "^https?://"}, mediaType={"enum": [*FILE_TYPES, "", None]}),
     _part("data"),
 )
@@ -71,11 +68,8 @@ def _holding(**fields: Json) -> Json:
 
 _TASK = _holding(id=_TEXT, contextId=_TEXT, status=_holding(state={"enum": wire.TaskState.keys()}))
 _CONFIG = _holding(id=_TEXT, taskId=_TEXT, url=_TEXT)
-_ERROR = _holding(
-    error=_holding(
-        code={"type": "integer"}, status=_TEXT, message=_TEXT, details={"type": "array", "items": {"type": "object"}}
-    )
-)
+_DETAILS: Json = {"type": "array", "items": {"type": "object"}}
+_ERROR = _holding(error=_holding(code={"type": "integer"}, status=_TEXT, message=_TEXT, details=_DETAILS))
 _SUMMARIES: dict[str, tuple[str, Json]] = {
     "SendMessage": ("Send a message to an agent; the answer is its task.", _holding(task=_TASK)),
     "SendStreamingMessage": ("Send a message and follow its task.", _TASK),
@@ -160,7 +154,7 @@ def _one(field: Any) -> Json:
             return {"type": "boolean"}
         case FieldDescriptor.TYPE_INT32:
             # A number may also be written as text.
-            return {"type": ["integer", "string"], "minimum": 0, "maximum": _INT32_MAX, "pattern": "^[0-9]{1,9}$"}
+            return {"type": ["integer", "string"], "minimum": 0, "maximum": 2**31 - 1, "pattern": "^[0-9]{1,9}$"}
         case FieldDescriptor.TYPE_BYTES:
             return {"type": "string", "contentEncoding": "base64", "pattern": f"^{BASE64}$"}
         case _:

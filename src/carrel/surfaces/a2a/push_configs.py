@@ -8,13 +8,7 @@ import re
 
 import a2a.types as wire
 
-from carrel.kernel import invalid
-from carrel.kernel.limits import (
-    A2A_ID_CHARS_MAX,
-    NAME_LOOKUP_SECONDS_MAX,
-    WEBHOOK_SECRET_CHARS_MAX,
-    WEBHOOK_URL_CHARS_MAX,
-)
+from carrel.kernel import invalid, limits
 from carrel.kernel.settings import A2aPushSettings
 from carrel.outbox import Webhook, WebhookAddress, delete_webhook, save_webhook, webhook_by_id, webhooks_of_run
 from carrel.runs import Run
@@ -41,11 +35,9 @@ class PushConfigs:
     async def create(self, caller: Caller, request: wire.TaskPushNotificationConfig) -> Json:
         """CreateTaskPushNotificationConfig."""
         await check_push_url(request.url, self._settings)
-
-        def work(tx: Tx) -> Json:
-            return add_push_config(tx, caller, own_run(tx, caller, request.task_id), request)
-
-        return await self._db.write(work)
+        return await self._db.write(
+            lambda tx: add_push_config(tx, caller, own_run(tx, caller, request.task_id), request)
+        )
 
     async def get(self, caller: Caller, request: wire.GetTaskPushNotificationConfigRequest) -> Json:
         """GetTaskPushNotificationConfig; without an id, as 0.3 allows, return the oldest one."""
@@ -53,10 +45,10 @@ class PushConfigs:
 
         def work(tx: Tx) -> Json:
             run = own_run(tx, caller, request.task_id)
-            if not request.id:
-                found = next(iter(webhooks_of_run(tx, caller.access, run.id)), None)
-            else:
+            if request.id:
                 found = webhook_by_id(tx, caller.access, run.id, request.id) if _is_storable(request.id) else None
+            else:
+                found = next(iter(webhooks_of_run(tx, caller.access, run.id)), None)
             if found is None:
                 raise A2aError(TASK_NOT_FOUND, "This task has no such push notification config.")
             return _config(found)
@@ -102,7 +94,7 @@ async def check_push_url(
     if settings.allow_private_addresses:
         return
     try:
-        async with asyncio.timeout(NAME_LOOKUP_SECONDS_MAX):
+        async with asyncio.timeout(limits.NAME_LOOKUP_SECONDS_MAX):
             await public_target(url, resolve)
     except ForbiddenAddress as refused:
         raise invalid(field, refused.message) from None
@@ -127,8 +119,8 @@ def add_push_config(
     the names of fields in errors. Its posts have the form of the version that the caller uses.
     """
     webhook_id = config.id or (tx.new_id("whk") if after is None else run.id)
-    if len(webhook_id) > A2A_ID_CHARS_MAX or not webhook_id.isprintable():
-        problem = f"The id must be at most {A2A_ID_CHARS_MAX} characters, without control characters."
+    if len(webhook_id) > limits.A2A_ID_CHARS_MAX or not webhook_id.isprintable():
+        problem = f"The id must be at most {limits.A2A_ID_CHARS_MAX} characters, without control characters."
         raise invalid(f"{prefix}id", problem)
     address = _address(config, prefix, caller.version)
     return _config(save_webhook(tx, caller.access, run.id, webhook_id, address, after=after))
@@ -147,8 +139,8 @@ def _is_storable(webhook_id: str) -> bool:
 def _address(config: wire.TaskPushNotificationConfig, prefix: str, version: Version) -> WebhookAddress:
     auth = config.authentication
     for field, text in (("token", config.token), ("authentication.credentials", auth.credentials)):
-        if len(text) > WEBHOOK_SECRET_CHARS_MAX or not _HEADER_TEXT.fullmatch(text):
-            raise invalid(prefix + field, f"Use at most {WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters.")
+        if len(text) > limits.WEBHOOK_SECRET_CHARS_MAX or not _HEADER_TEXT.fullmatch(text):
+            raise invalid(prefix + field, f"Use at most {limits.WEBHOOK_SECRET_CHARS_MAX} printable ASCII characters.")
     if (auth.scheme or auth.credentials) and not _SCHEME.fullmatch(auth.scheme):
         raise invalid(f"{prefix}authentication.scheme", "The scheme must be one word, such as Bearer.")
     return WebhookAddress(
@@ -162,8 +154,8 @@ def _address(config: wire.TaskPushNotificationConfig, prefix: str, version: Vers
 
 
 def _host(url: str, field: str) -> str:
-    if len(url) > WEBHOOK_URL_CHARS_MAX or not _URL.fullmatch(url):
-        raise invalid(field, f"The URL must be 1 to {WEBHOOK_URL_CHARS_MAX} ASCII characters without spaces.")
+    if len(url) > limits.WEBHOOK_URL_CHARS_MAX or not _URL.fullmatch(url):
+        raise invalid(field, f"The URL must be 1 to {limits.WEBHOOK_URL_CHARS_MAX} ASCII characters without spaces.")
     try:
         return web_host(url)
     except ForbiddenAddress as refused:

@@ -1,12 +1,12 @@
-"""Parse requests from JSON or protobuf bytes, strictly where a mistake would change their meaning."""
+"""Parse requests from JSON and check them, strictly where a mistake would change their meaning."""
 
 import re
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast, get_args
 
 import a2a.types as wire
 from a2a.types import a2a_pb2
 from google.protobuf.json_format import ParseDict, ParseError
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
 from carrel.surfaces.a2a.errors import invalid_params
 from carrel.surfaces.a2a.protobuf_json import Json, check_json_limits, check_shape, required_fields
@@ -15,7 +15,7 @@ R = TypeVar("R", bound=Message)
 _FIELD = re.compile(r"Failed to parse (\w+) field")
 _PATH = re.compile(r" at \w+\.([\w.\[\]]*\w)\.*$")
 HistoryScope = Literal["task", "plan", "objective"]
-_SCOPES: tuple[HistoryScope, ...] = ("task", "plan", "objective")
+_SCOPES = get_args(HistoryScope)
 _SCOPE_NAMES = ("opt/v1/historyScope", "historyScope")
 
 
@@ -27,26 +27,15 @@ def parse_params(kind: type[R], params: object) -> R:
         request: R = ParseDict(shaped, kind(), ignore_unknown_fields=True)
     except ParseError as error:
         reason = str(error).rpartition("field: ")[2].rstrip(".")[:300]
-        raise invalid_params(_path_in(error), f"{reason}.") from error
+        # The path of the invalid value, as far as the library gives it.
+        path = _PATH.search(str(error))
+        names = re.findall(r"\w+", path[1]) if path else _FIELD.findall(str(error))
+        raise invalid_params(".".join(names) or "params", f"{reason}.") from error
     except (ValueError, OverflowError) as error:
         raise invalid_params("params", f"These params cannot be read ({type(error).__name__}).") from error
     _check_dropped(request, shaped)
     check_request(request)
     return request
-
-
-def parse_bytes(kind: type[R], raw: bytes) -> R:
-    """Parse protobuf bytes as a request; the caller still has to call `check_request`."""
-    try:
-        return kind.FromString(raw)
-    except DecodeError as error:
-        raise invalid_params("request", f"This is not a {kind.DESCRIPTOR.name}.") from error
-
-
-def _path_in(error: ParseError) -> str:
-    """Return the path of the invalid value, as far as the library gives it."""
-    path = _PATH.search(str(error))
-    return ".".join(re.findall(r"\w+", path[1]) if path else _FIELD.findall(str(error))) or "params"
 
 
 def _check_dropped(request: Any, params: Json) -> None:
@@ -85,7 +74,6 @@ def read_scope(metadata: object) -> HistoryScope:
     """Return the history scope that metadata or a query asks for."""
     given = [metadata.get(name) for name in _SCOPE_NAMES] if isinstance(metadata, dict) else []
     wanted = next((scope for scope in given if scope not in (None, "")), "task")
-    for scope in _SCOPES:
-        if scope == wanted:
-            return scope
+    if wanted in _SCOPES:
+        return cast(HistoryScope, wanted)
     raise invalid_params("metadata.historyScope", "The history scope must be task, plan or objective.")

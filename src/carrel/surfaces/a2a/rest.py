@@ -93,17 +93,15 @@ class Rest(Binding):
         require_extensions(caller, self._services)
         caller = structs.replace(caller, scope=read_scope(dict(request.query_params)))
         operation = self._operations[endpoint.operation]
-        write = legacy.WRITERS[endpoint.operation] if version == "0.3" else lambda result: result
-        read = legacy.READERS.get(endpoint.operation) if version == "0.3" else None
+        write = legacy.HTTP_WRITERS[endpoint.operation] if version == "0.3" else lambda result: result
+        read = legacy.HTTP_READERS.get(endpoint.operation) if version == "0.3" else None
         if read is None:
             parsed = await endpoint.read(request, operation.request)
         else:
             parsed = read(request.path_params.get("id", ""), await _body(request))
-
-        def to_response(result: object) -> Response:
-            return _response(request, result, 200, caller.headers)
-
-        return await self.perform(request, caller, operation, parsed, write, to_response)
+        return await self.perform(
+            request, caller, operation, parsed, write, lambda result: _response(request, result, 200, caller.headers)
+        )
 
 
 def error_response(request: Request, error: A2aError, version: Version = "1.0") -> Response:

@@ -33,15 +33,17 @@ FAILED = "TASK_STATE_FAILED"
 REJECTED = "TASK_STATE_REJECTED"
 ENDED = (COMPLETED, CANCELED, FAILED, REJECTED)
 SETTLED = (INPUT_REQUIRED, AUTH_REQUIRED, *ENDED)
+# Of a run by its state, or by what has happened to it.
 _STATES = {
-    "run.queued": SUBMITTED,
-    "run.started": WORKING,
+    "queued": SUBMITTED,
+    "running": WORKING,
+    "started": WORKING,
     # To the client, a run between two attempts is still working.
-    "run.retrying": WORKING,
-    "run.held": WORKING,
-    "run.rescued": WORKING,
-    "run.completed": COMPLETED,
-    "run.cancelled": CANCELED,
+    "retrying": WORKING,
+    "held": WORKING,
+    "rescued": WORKING,
+    "completed": COMPLETED,
+    "cancelled": CANCELED,
 }
 # A part is nested four levels deeper in a task than in a request.
 _PART_LEVELS_MAX = A2A_LEVELS_MAX - 4
@@ -83,27 +85,15 @@ def context_of_goal(goal: Goal) -> str:
 
 def state_of(run: Run) -> str:
     """Return a run's state as A2A names it."""
-    match run.state:
-        case "queued":
-            return WORKING if run.attempt else SUBMITTED
-        case "running":
-            return WORKING
-        case "waiting":
-            return _waiting(run.waiting_for)
-        case "failed":
-            return _failed(run.reason)
-        case "completed":
-            return COMPLETED
-        case _:
-            return CANCELED
+    return WORKING if run.state == "queued" and run.attempt else _state(run.state, run.waiting_for, run.reason)
 
 
-def _waiting(waiting_for: str | None) -> str:
-    return AUTH_REQUIRED if waiting_for == "auth" else INPUT_REQUIRED
-
-
-def _failed(reason: str | None) -> str:
-    return REJECTED if reason == "rejected" else FAILED
+def _state(word: str, waiting_for: str | None, reason: str | None) -> str:
+    if word == "waiting":
+        return AUTH_REQUIRED if waiting_for == "auth" else INPUT_REQUIRED
+    if word == "failed":
+        return REJECTED if reason == "rejected" else FAILED
+    return _STATES[word]
 
 
 def task_json(tx: Tx, access: Access, run: Run, detail: Detail) -> Json:
@@ -123,9 +113,7 @@ def tasks_json(tx: Tx, access: Access, runs: Sequence[Run], detail: Detail) -> l
     ]
 
 
-def _task(
-    tx: Tx, access: Access, run: Run, entries: list[Entry], limit: int, detail: Detail, metadata: Json
-) -> Json:  # fmt: skip
+def _task(tx: Tx, access: Access, run: Run, entries: list[Entry], limit: int, detail: Detail, metadata: Json) -> Json:
     original = original_of(tx, access, run)
     context_id = original["message"]["contextId"]
     text = {"waiting": run.question, "completed": run.reply, "failed": run.error_message}.get(run.state)
@@ -170,29 +158,25 @@ def dated_history(
 ) -> list[Dated]:  # fmt: skip
     """Return the messages of this task only; a queued task has just its input, which is `sent`."""
     message = original_of(tx, access, run)["message"] if sent is None else sent
-    dated = [
-        (entry.created_at, entry.seq, _history_message(tx, access, run, message, entry, detail)) for entry in entries
-    ]
+
+    def as_sent(entry: Entry) -> Json:
+        original = (entry.details or {}).get("original")
+        if entry.id == run.message_id:
+            return _as_sent(tx, access, run, message, run.attached(), detail)
+        if original is not None:
+            return _as_sent(tx, access, run, _decode(original)["message"], entry.attachment_ids, detail)
+        role = "ROLE_USER" if entry.role == "user" else "ROLE_AGENT"
+        return _message(entry.id, role, entry.content, run.id, message["contextId"])
+
+    dated = [(entry.created_at, entry.seq, as_sent(entry)) for entry in entries]
     if not any(entry.id == run.message_id for entry in entries):
-        files = run.attached() if detail.files else ()
-        dated.insert(0, (run.created_at, run.seq, _as_sent(tx, access, run, message, files)))
+        dated.insert(0, (run.created_at, run.seq, _as_sent(tx, access, run, message, run.attached(), detail)))
     return dated
 
 
-def _history_message(tx: Tx, access: Access, run: Run, message: Json, entry: Entry, detail: Detail) -> Json:
-    if entry.id == run.message_id:
-        return _as_sent(tx, access, run, message, run.attached() if detail.files else ())
-    original = (entry.details or {}).get("original")
-    if original is not None:
-        files = entry.attachment_ids if detail.files else ()
-        return _as_sent(tx, access, run, _decode(original)["message"], files)
-    role = "ROLE_USER" if entry.role == "user" else "ROLE_AGENT"
-    return _message(entry.id, role, entry.content, run.id, message["contextId"])
-
-
-def _as_sent(tx: Tx, access: Access, run: Run, message: Json, files: tuple[str, ...]) -> Json:
+def _as_sent(tx: Tx, access: Access, run: Run, message: Json, files: tuple[str, ...], detail: Detail) -> Json:
     """Return a message as it was sent, with its files put back and the id of its task."""
-    raw = [part for part in message["parts"] if "raw" in part] if files else []
+    raw = [part for part in message["parts"] if "raw" in part] if files and detail.files else []
     for part, file in zip(raw, attachments_by_id(tx, access, files) if raw else (), strict=False):
         part["raw"] = b64encode(file.content).decode()
     return message | {"taskId": run.id}
@@ -200,9 +184,10 @@ def _as_sent(tx: Tx, access: Access, run: Run, message: Json, files: tuple[str, 
 
 def _artifacts(tx: Tx, access: Access, run: Run) -> list[Json]:
     artifacts: dict[str, Json] = {}
-    # Only parts up to the change that `run` was read at: a stream reports later ones as updates.
-    for part in (part for part in artifacts_of(tx, access, run.id) if part.change <= run.changes):
-        artifacts.setdefault(part.artifact_id, _artifact(part))["parts"].append(_part(part))
+    for part in artifacts_of(tx, access, run.id):
+        # A stream reports the parts after the change that `run` was read at as updates.
+        if part.change <= run.changes:
+            artifacts.setdefault(part.artifact_id, _artifact(part))["parts"].append(_part(part))
     return [*artifacts.values(), *([_reply(run.reply)] if run.reply else [])]
 
 
@@ -215,17 +200,15 @@ def _reply(text: str) -> Json:
 
 
 def _part(stored: Artifact) -> Json:
-    content = _structured(stored) if stored.kind == "data" else {_PART_NAMES[stored.kind]: stored.content}
+    if stored.kind != "data":
+        content: Json = {_PART_NAMES[stored.kind]: stored.content}
+    elif path_beyond(value := _decode(stored.content), _PART_LEVELS_MAX) is None:
+        content = {"data": value}
+    else:
+        # Too deep for protobuf: as structured data, only clients that use JSON of 1.0 could read the task.
+        content = {"text": stored.content, "mediaType": "application/json"}
     about = {"filename": stored.filename, "mediaType": stored.media_type}
     return content | {name: value for name, value in about.items() if value}
-
-
-def _structured(stored: Artifact) -> Json:
-    value = _decode(stored.content)
-    if path_beyond(value, _PART_LEVELS_MAX) is None:
-        return {"data": value}
-    # Too deep for protobuf: as structured data, only clients that use JSON of 1.0 could read the task.
-    return {"text": stored.content, "mediaType": "application/json"}
 
 
 def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event) -> list[Update]:
@@ -245,19 +228,14 @@ def updates_of_event(tx: Tx, access: Access, run: Run, change: int, event: Event
         text = (body.get("error") or {}).get("message")
     elif event.name in ("run.retrying", "run.held"):
         text = body.get("note")
-    status = _status(_state_of_event(event.name, body), event.at, run.id, ids["contextId"], change, text)
+    state = _state(event.name.removeprefix("run."), body.get("waitingFor"), body.get("reason"))
+    status = _status(state, event.at, run.id, ids["contextId"], change, text)
     metadata = {"generation": change} | ({"reason": body["reason"]} if body.get("reason") else {})
     status_update = (change, {"statusUpdate": ids | {"status": status, "metadata": metadata}})
     if not reply:
         return [status_update]
     artifact = ids | {"artifact": _reply(reply), "lastChunk": True, "metadata": {"generation": change - 1}}
     return [(change - 1, {"artifactUpdate": artifact}), status_update]
-
-
-def _state_of_event(name: str, body: Json) -> str:
-    if name == "run.waiting":
-        return _waiting(body.get("waitingFor"))
-    return _failed(body.get("reason")) if name == "run.failed" else _STATES[name]
 
 
 def _status(state: str, at: int, run_id: str, context_id: str, change: int, text: str | None) -> Json:

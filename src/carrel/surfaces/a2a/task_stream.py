@@ -8,7 +8,6 @@ from carrel.kernel.limits import STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.runs import Run, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.a2a.caller import Caller
-from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.task_json import ENDED, SETTLED, Detail, Update, task_json, updates_of_event
 from carrel.surfaces.http.services import Services
 
@@ -36,11 +35,11 @@ async def follow_task(
             updates = await services.db.read(partial(_updates_after, caller=caller, run_id=run.id, after=after))
             if updates is None:
                 return
-            for update in updates:
-                yield update
-                after = update[0]
+            for after, update in updates:
+                yield (after, update)
                 # A question from before this stream has been answered, unless it is the newest change.
-                if _has_state(update[1], ENDED if after < run.changes else SETTLED):
+                ends = ENDED if after < run.changes else SETTLED
+                if "statusUpdate" in update and update["statusUpdate"]["status"]["state"] in ends:
                     return
             if not updates:
                 await bell.wait(version, STREAM_PING_SECONDS)
@@ -56,7 +55,3 @@ def _updates_after(tx: Tx, caller: Caller, run_id: str, after: int) -> list[Upda
     events = changes_of_run(tx, caller.access, run_id, after, limit=STREAM_PAGE_ROWS)
     updates = [update for change, event in events for update in updates_of_event(tx, caller.access, run, change, event)]
     return [update for update in updates if update[0] > after]
-
-
-def _has_state(update: Json, states: tuple[str, ...]) -> bool:
-    return "statusUpdate" in update and update["statusUpdate"]["status"]["state"] in states

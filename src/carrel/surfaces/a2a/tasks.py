@@ -14,14 +14,7 @@ from msgspec import Meta, structs
 
 from carrel.goals import Objectives
 from carrel.journal import talk_of_runs
-from carrel.kernel.limits import (
-    A2A_HISTORY_MESSAGES,
-    A2A_PAGE_TASKS,
-    A2A_PAGE_TASKS_MAX,
-    A2A_SCOPE_RUNS_MAX,
-    A2A_TOTALS_KEPT_MAX,
-    STOP_SECONDS_MAX,
-)
+from carrel.kernel import limits
 from carrel.monitoring import CallerRunFilter, Phase, count_caller_runs, newest_caller_runs
 from carrel.runs import Run, cancel
 from carrel.storage import FEED, Database, Tx
@@ -92,7 +85,21 @@ class Tasks:
             raise invalid_params("metadata.historyScope", "In a list, each task has only its own history.")
         # Up to a hundred tasks with all their files would be too large; GetTask returns the files.
         detail = structs.replace(_detail(request, artifacts=request.include_artifacts), files=False)
-        return await list_page(self._services.db, caller, request, detail, self._totals)
+        size, before, run_filter = _size(request), _position(request.page_token), _filter(caller, request)
+        version = self._totals.bell.version
+
+        def work(tx: Tx) -> Json:
+            found = newest_caller_runs(tx, caller.access, run_filter, before=before, limit=size + 1)
+            page = found[:size]
+            last = msgspec.json.encode((page[-1].updated_at, page[-1].id)) if len(found) > size else b""
+            return {
+                "tasks": tasks_json(tx, caller.access, page, detail),
+                "nextPageToken": urlsafe_b64encode(last).decode().rstrip("="),
+                "pageSize": size,
+                "totalSize": self._totals.count(tx, caller, run_filter, version),
+            }
+
+        return await self._services.db.read(work)
 
     async def cancel(self, caller: Caller, request: wire.CancelTaskRequest) -> Json:
         """CancelTask: a running task gets a few seconds to stop."""
@@ -105,7 +112,7 @@ class Tasks:
 
         run = await self._services.db.write(work)
         if not run.ended:
-            await self._services.wait_for_run(caller.access, run.id, STOP_SECONDS_MAX)
+            await self._services.wait_for_run(caller.access, run.id, limits.STOP_SECONDS_MAX)
         return await self._read(caller, run.id, Detail())
 
     async def subscribe(self, caller: Caller, request: wire.SubscribeToTaskRequest, after: int | None) -> UpdateStream:
@@ -185,8 +192,8 @@ def _scoped_task(tx: Tx, caller: Caller, objectives: Objectives, run: Run, detai
     shown = task_json(tx, caller.access, run, detail)
     if task is None or "history" not in shown:
         return shown
-    runs = objectives.runs(task, whole_goal=caller.scope == "objective", limit=A2A_SCOPE_RUNS_MAX)
-    limit = A2A_HISTORY_MESSAGES if detail.history is None else detail.history
+    runs = objectives.runs(task, whole_goal=caller.scope == "objective", limit=limits.A2A_SCOPE_RUNS_MAX)
+    limit = limits.A2A_HISTORY_MESSAGES if detail.history is None else detail.history
     entries = talk_of_runs(tx, caller.access, [one.id for one in runs])
     # Without the bytes of files, which together could be too many.
     brief = Detail(files=False)
@@ -202,13 +209,9 @@ class Totals:
     """
 
     def __init__(self, db: Database) -> None:
-        self._bell = db.bell(FEED)
+        # Its version changes whenever a count may have changed; read it before counting.
+        self.bell = db.bell(FEED)
         self._counts: OrderedDict[tuple[str, str, CallerRunFilter], tuple[int, int]] = OrderedDict()
-
-    @property
-    def version(self) -> int:
-        """Changes whenever a count may have changed; read it before counting."""
-        return self._bell.version
 
     def count(self, tx: Tx, caller: Caller, run_filter: CallerRunFilter, version: int) -> int:
         """Return the number of tasks that match."""
@@ -218,35 +221,16 @@ class Totals:
             return cached[1]
         total = count_caller_runs(tx, caller.access, run_filter)
         self._counts[name] = (version, total)
-        if len(self._counts) > A2A_TOTALS_KEPT_MAX:
+        if len(self._counts) > limits.A2A_TOTALS_KEPT_MAX:
             self._counts.popitem(last=False)
         return total
 
 
-async def list_page(db: Database, caller: Caller, request: ListTasksRequest, detail: Detail, totals: Totals) -> Json:
-    """Return one page of the tasks that the request asks for."""
-    size, before, run_filter = _size(request), _position(request.page_token), _filter(caller, request)
-    version = totals.version
-
-    def work(tx: Tx) -> Json:
-        found = newest_caller_runs(tx, caller.access, run_filter, before=before, limit=size + 1)
-        page = found[:size]
-        last = msgspec.json.encode((page[-1].updated_at, page[-1].id)) if len(found) > size else b""
-        return {
-            "tasks": tasks_json(tx, caller.access, page, detail),
-            "nextPageToken": urlsafe_b64encode(last).decode().rstrip("="),
-            "pageSize": size,
-            "totalSize": totals.count(tx, caller, run_filter, version),
-        }
-
-    return await db.read(work)
-
-
 def _size(request: ListTasksRequest) -> int:
     if not request.HasField("page_size"):
-        return A2A_PAGE_TASKS
-    if not 1 <= request.page_size <= A2A_PAGE_TASKS_MAX:
-        raise invalid_params("pageSize", f"pageSize must be between 1 and {A2A_PAGE_TASKS_MAX}.")
+        return limits.A2A_PAGE_TASKS
+    if not 1 <= request.page_size <= limits.A2A_PAGE_TASKS_MAX:
+        raise invalid_params("pageSize", f"pageSize must be between 1 and {limits.A2A_PAGE_TASKS_MAX}.")
     return int(request.page_size)
 
 
@@ -265,8 +249,8 @@ def _position(token: str) -> _Position | None:
     if not token:
         return None
     try:
-        padded = token + "=" * (-len(token) % 4)
-        position: _Position = msgspec.json.decode(urlsafe_b64decode(padded), type=_Position)
+        raw = urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        position: _Position = msgspec.json.decode(raw, type=_Position)
     except (ValueError, msgspec.MsgspecError) as error:
         raise invalid_params("pageToken", "pageToken is invalid; send the nextPageToken of the page before.") from error
     return position

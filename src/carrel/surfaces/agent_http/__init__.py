@@ -1,6 +1,5 @@
 """Tools over plain HTTP: `/agent` lists them, `POST /agent/<tool>` calls one."""
 
-from carrel.surfaces.agent_http.http_routes import routes
-from carrel.surfaces.agent_http.openapi import describe
+from carrel.surfaces.agent_http.http_routes import describe, routes
 
 __all__ = ["describe", "routes"]

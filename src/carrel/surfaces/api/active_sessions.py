@@ -65,8 +65,7 @@ def read_recent(call: Call[None, RecentQuery], tx: Tx, access: Access) -> list[S
     """List the caller's latest chats on a channel, newest first."""
     limit = clamp(call.query.limit, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX)
     filters = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=call.query.channel_type)
-    rows = lane_rows(tx, access, filters, before=None, limit=limit)
-    return session_shapes(tx, access, rows, 0)
+    return session_shapes(tx, access, lane_rows(tx, access, filters, before=None, limit=limit), 0)
 
 
 def _require_name(client: ActiveQuery | ActiveChoice) -> None:

@@ -19,15 +19,8 @@ from carrel.agents import (
     require_agent,
 )
 from carrel.delivery import PreviewKind, PromptPreview, injections_of, preview_prompt
-from carrel.kernel import PEOPLE, Access, Grammar, Input, Refusal, Shape, not_found
+from carrel.kernel import PEOPLE, Access, Grammar, Input, Refusal, Shape, limits, not_found
 from carrel.kernel.fields import Name, ShortText
-from carrel.kernel.limits import (
-    AGENT_ID_CHARS_MAX,
-    CONCURRENCY_MAX,
-    INSTRUCTIONS_EXTRA_CHARS_MAX,
-    MCP_SERVERS_PER_AGENT_MAX,
-    RUN_TIMEOUT_SECONDS_MAX,
-)
 from carrel.kernel.settings import Recall
 from carrel.monitoring import count_live
 from carrel.runs import retire_agent
@@ -36,9 +29,8 @@ from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, o
 from carrel.surfaces.api.mcp_servers import check_servers
 
 Names = Annotated[list[ShortText], Meta(max_length=200)]
-Slug = Annotated[
-    str, Meta(min_length=1, max_length=AGENT_ID_CHARS_MAX, extra_json_schema={"pattern": f"^{Grammar.AGENT_ID}$"})
-]
+_ID = {"pattern": f"^{Grammar.AGENT_ID}$"}
+Slug = Annotated[str, Meta(min_length=1, max_length=limits.AGENT_ID_CHARS_MAX, extra_json_schema=_ID)]
 Visibility = Literal["self", "tree", "agent", "all"]
 
 
@@ -65,7 +57,7 @@ class SubagentsPatch(Input, frozen=True, kw_only=True):
     """Limits of an agent's sub-agents; null inherits from the settings."""
 
     allow_agents: Names | UnsetType = UNSET
-    run_timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] | UnsetType | None = UNSET
+    run_timeout_seconds: Annotated[int, Meta(ge=0, le=limits.RUN_TIMEOUT_SECONDS_MAX)] | UnsetType | None = UNSET
     archive_after_minutes: Annotated[float, Meta(ge=0, le=525600)] | UnsetType | None = UNSET
     max_children: Annotated[int, Meta(ge=0, le=1000)] | UnsetType | None = UNSET
 
@@ -80,17 +72,17 @@ class AgentPatch(Input, frozen=True, kw_only=True):
     gateway: ShortText | UnsetType = UNSET
     model: ShortText | UnsetType = UNSET
     thinking: Thinking | UnsetType | None = UNSET
-    concurrency: Annotated[int, Meta(ge=0, le=CONCURRENCY_MAX)] | UnsetType | None = UNSET
+    concurrency: Annotated[int, Meta(ge=0, le=limits.CONCURRENCY_MAX)] | UnsetType | None = UNSET
     behavior_flags: BehaviorPatch | UnsetType = UNSET
     space_ids: Annotated[list[Name], Meta(min_length=1, max_length=200)] | UnsetType = UNSET
     tools: ToolsPatch | UnsetType = UNSET
     subagents: SubagentsPatch | UnsetType = UNSET
-    mcp: Annotated[list[ShortText], Meta(max_length=MCP_SERVERS_PER_AGENT_MAX)] | UnsetType = UNSET
+    mcp: Annotated[list[ShortText], Meta(max_length=limits.MCP_SERVERS_PER_AGENT_MAX)] | UnsetType = UNSET
     sandbox: Literal["off", "on"] | UnsetType = UNSET
     runtime: Literal["subagent", "acp"] | UnsetType = UNSET
     visibility: Visibility | UnsetType | None = UNSET
     recall: Recall | UnsetType | None = UNSET
-    instructions_extra: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] | UnsetType = UNSET
+    instructions_extra: Annotated[str, Meta(max_length=limits.INSTRUCTIONS_EXTRA_CHARS_MAX)] | UnsetType = UNSET
     workspace: Annotated[str, Meta(max_length=1000)] | UnsetType = UNSET
     heartbeat_minutes: Annotated[float, Meta(ge=0, le=525_600)] | UnsetType = UNSET
 

@@ -16,12 +16,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from carrel.kernel import Clock, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import REQUEST_ID_CHARS_MAX, REQUESTS_BYTES_MAX, RESPONSES_BYTES_MAX
-from carrel.surfaces.api.endpoints import SOCKETS, every_endpoint
+from carrel.surfaces.api.endpoints import ENDPOINTS
 from carrel.surfaces.api.health import Readiness
 from carrel.surfaces.api.metrics import Recorder
 from carrel.surfaces.api.openapi import openapi_document
 from carrel.surfaces.api.route_index import RouteIndex
 from carrel.surfaces.api.server import Server, http_error
+from carrel.surfaces.api.websocket import CHAT_SOCKET
 from carrel.surfaces.http.byte_budgets import ByteBudget
 from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.identity import WrongTokens
@@ -58,7 +59,7 @@ def build_app(
     wrong = wrong or WrongTokens(clock)
     responses = ByteBudget(RESPONSES_BYTES_MAX, "responses")
     app = Starlette(
-        routes=[RouteIndex([*Server(services, wrong).routes(every_endpoint()), *SOCKETS, *more_routes])],
+        routes=[RouteIndex([*Server(services, wrong).routes(ENDPOINTS), CHAT_SOCKET, *more_routes])],
         middleware=[
             Middleware(RequestIds, ids=Ids(clock, system_chance())),
             Middleware(ResponseLimits, budget=responses),

@@ -1,13 +1,12 @@
 """Artifacts: what agents added to their runs, to be listed and downloaded."""
 
-from urllib.parse import quote
-
 from starlette.responses import Response
 
 from carrel.kernel import Access, not_found
 from carrel.monitoring import visible_run
 from carrel.records import ArtifactFields, ArtifactFile, artifact_files, artifacts_of, run_of_artifact
 from carrel.storage import LongTx
+from carrel.surfaces.api.attachments import download
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
 
 
@@ -32,7 +31,7 @@ def download_artifact(call: Call[None, NoQuery], tx: LongTx, access: Access) -> 
     wanted = call.path("id")
     for file in _files(tx, access, run_of_artifact(wanted)):
         if file.id == wanted:
-            return _download(file)
+            return download(file.filename or file.name or file.id, file.content, file.safe_media_type)
     raise not_found("artifact")
 
 
@@ -44,9 +43,3 @@ def _files(tx: LongTx, access: Access, run_id: str) -> list[ArtifactFile]:
 def _shape(file: ArtifactFile) -> ArtifactShape:
     text, is_url = file.text, file.kind == "url"
     return ArtifactShape.of(file, bytes=len(file.content), url=text if is_url else None, text=None if is_url else text)
-
-
-def _download(file: ArtifactFile) -> Response:
-    name = file.filename or file.name or file.id
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
-    return Response(file.content, headers=headers, media_type=file.safe_media_type)

@@ -24,5 +24,10 @@ def upload_attachment(call: Call[NewAttachment, NoQuery], tx: Tx, access: Access
 def download_attachment(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Response:
     """Get the content of a file, for download only."""
     file = read_file(tx, access, call.path("id"))
-    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(file.name, safe='')}"}
-    return Response(file.content, headers=headers, media_type=file.mime_type)
+    return download(file.name, file.content, file.mime_type)
+
+
+def download(name: str, content: bytes, media_type: str) -> Response:
+    """Return a file for download only."""
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+    return Response(content, headers=headers, media_type=media_type)

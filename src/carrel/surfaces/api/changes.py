@@ -85,10 +85,8 @@ def list_changes(call: Call[None, ChangesQuery], tx: LongTx, access: Access) -> 
 def _some(tx: Tx, access: Access, after: int, limit: int, scope: SpaceScope) -> Changes:
     seen = visible_changes(tx, access, after, limit=limit, scope=scope)
     page, deleted = seen.page, _deleted(seen.page.deletions)
-    return Changes(
-        seq=page.seq,
-        more=page.more,
-        reset=page.reset,
+    return Changes.of(
+        page,
         spaces=space_shapes(tx, access, seen.spaces),
         topics=[TopicShape.of(topic) for topic in seen.topics],
         tasks=task_shapes(tx, access, seen.tasks),
@@ -119,13 +117,9 @@ def _deleted(events: list[Event]) -> Deleted:
         spaces=named("space.deleted", lambda event: event.space_id),
         topics=named("topic.deleted", lambda event: event.topic_id),
         tasks=named("task.deleted", lambda event: event.task_id),
-        logs=named("log.deleted", lambda event: msgspec.json.decode(event.body, type=_DeletedLog).id),
+        logs=named("log.deleted", lambda event: msgspec.json.decode(event.body)["id"]),
         sessions=named("session.deleted", lambda event: event.key),
     )
-
-
-class _DeletedLog(Struct):
-    id: str
 
 
 def _cursor(tx: Tx, access: Access, query: ChangesQuery) -> int:

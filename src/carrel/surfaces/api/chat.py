@@ -87,10 +87,7 @@ class KnownCommands(Shape, frozen=True, kw_only=True):
 async def list_commands(call: Call[None, NoQuery]) -> KnownCommands:
     """List the slash commands of chats."""
     return KnownCommands(
-        commands=tuple(
-            KnownCommand(name=name, usage=command.usage, effect=command.effect, owner_only=command.owner_only)
-            for name, command in known_commands().items()
-        )
+        commands=tuple(KnownCommand.of(command, name=name) for name, command in known_commands().items())
     )
 
 

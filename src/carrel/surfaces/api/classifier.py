@@ -109,8 +109,7 @@ def show_status(call: Call[None, NoQuery], tx: Tx, access: Access) -> Classifier
 def list_pending(call: Call[None, PendingQuery], tx: LongTx, access: Access) -> list[LogShape]:
     """List the entries that are not sorted yet, newest first."""
     limit = clamp(call.query.limit, CLASSIFIER_ENTRIES_AT_A_TIME, LOG_ROWS_MAX)
-    found = list_entries(tx, access, LogFilter(classification="pending"), limit=limit)
-    return log_shapes(tx, access, found)
+    return log_shapes(tx, access, list_entries(tx, access, LogFilter(classification="pending"), limit=limit))
 
 
 @endpoint("GET", "/api/classifier/session-routing", answers={200: RoutingShown}, query=RoutingQuery)
@@ -129,8 +128,7 @@ def send_routing(call: Call[RoutingBody, NoQuery], tx: Tx, access: Access) -> Ro
 
 def _routing(tx: Tx, access: Access, session_key: str) -> RoutingShown:
     named, found = visible_routes(tx, access, session_key)
-    items = [RouteShape.of(route, ts=iso(route.at) or "") for route in found]
-    return RoutingShown(session_key=named, items=items)
+    return RoutingShown(session_key=named, items=[RouteShape.of(route, ts=iso(route.at) or "") for route in found])
 
 
 @endpoint("POST", "/api/classifier/run", answers={202: one("cycleId", str)}, who=OWNER, body=TurnBody)
@@ -142,12 +140,10 @@ def run_classifier(call: Call[TurnBody, NoQuery], tx: Tx, access: Access) -> str
 @endpoint("POST", "/api/classifier/replay", answers={202: one("cycleId", str)}, who=OWNER, body=ReplayBody)
 def replay(call: Call[ReplayBody, NoQuery], tx: Tx, access: Access) -> str:
     """Sort an entry again, with its bundle or with all that follows it in its session."""
-    body, settings = call.body, call.services.settings.classifier
-    return sort_again(tx, access, settings, body.anchor_log_id, body.mode)
+    return sort_again(tx, access, call.services.settings.classifier, call.body.anchor_log_id, call.body.mode)
 
 
 @endpoint("POST", "/api/digests/run", answers={202: one("cycleId", str)}, who=OWNER, body=DigestsBody)
 def run_digests(call: Call[DigestsBody, NoQuery], tx: Tx, access: Access) -> str:
     """Renew digests now, however old they are."""
-    body, settings = call.body, call.services.settings.classifier
-    return ask_for_digests(tx, access, settings, body.topic_id, body.task_id)
+    return ask_for_digests(tx, access, call.services.settings.classifier, call.body.topic_id, call.body.task_id)

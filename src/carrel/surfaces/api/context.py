@@ -16,16 +16,8 @@ from carrel.context import (
 )
 from carrel.delivery import as_shown, foreseen
 from carrel.journal import clean
-from carrel.kernel import Access, Input
+from carrel.kernel import Access, Input, limits
 from carrel.kernel.fields import AnySession
-from carrel.kernel.limits import (
-    CLIENT_ID_CHARS_MAX,
-    CONTEXT_LINES_DEFAULT,
-    CONTEXT_LINES_MAX,
-    CONTEXT_QUERY_CHARS_MAX,
-    CONTEXT_TEXT_CHARS_MAX,
-    IDEMPOTENCY_KEY_CHARS_MAX,
-)
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
@@ -34,7 +26,7 @@ from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.tools import context_reader
 
 # Comma-separated idempotency keys.
-EntryKeys = Annotated[str, Meta(max_length=(IDEMPOTENCY_KEY_CHARS_MAX + 1) * CONTEXT_LINES_MAX)]
+EntryKeys = Annotated[str, Meta(max_length=(limits.IDEMPOTENCY_KEY_CHARS_MAX + 1) * limits.CONTEXT_LINES_MAX)]
 
 
 class ContextQuery(Input, frozen=True, kw_only=True):
@@ -44,7 +36,7 @@ class ContextQuery(Input, frozen=True, kw_only=True):
     # The form that programs for Clawboard expect, or exactly what a run of the session would be shown.
     form: Form = "clawboard"
     session_key: AnySession | None = None
-    space_id: Annotated[str, Meta(max_length=CLIENT_ID_CHARS_MAX)] | None = None
+    space_id: Annotated[str, Meta(max_length=limits.CLIENT_ID_CHARS_MAX)] | None = None
     allowed_space_ids: SpaceNames | None = None
     mode: str | None = None
     include_pending: bool = True
@@ -52,8 +44,8 @@ class ContextQuery(Input, frozen=True, kw_only=True):
     recall: Recall | None = None
     # By default as many as a run is shown in that form.
     max_chars: int | None = None
-    working_set_limit: int = CONTEXT_LINES_DEFAULT
-    timeline_limit: int = CONTEXT_LINES_DEFAULT
+    working_set_limit: int = limits.CONTEXT_LINES_DEFAULT
+    timeline_limit: int = limits.CONTEXT_LINES_DEFAULT
     topic_limit: int | None = None
     task_limit: int | None = None
     log_limit: int | None = None
@@ -65,7 +57,7 @@ class ContextQuery(Input, frozen=True, kw_only=True):
 async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
     """Get the context block of a session, with every line explained."""
     query = call.query
-    question = clean(query.q)[:CONTEXT_QUERY_CHARS_MAX].strip()
+    question = clean(query.q)[: limits.CONTEXT_QUERY_CHARS_MAX].strip()
 
     def asked(tx: Tx, access: Access) -> tuple[Access, ContextRequest] | None:
         key = key_named(tx, access, query.session_key) if query.session_key else None
@@ -89,7 +81,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
         allowed_space_ids=names_in("allowedSpaceIds", query.allowed_space_ids) or None,
         with_pending=query.include_pending,
         recall=query.recall if call.access.is_person else None,
-        without_keys=names_in("withoutKeys", query.without_keys, CONTEXT_LINES_MAX),
+        without_keys=names_in("withoutKeys", query.without_keys, limits.CONTEXT_LINES_MAX),
     )
     found = await call.services.contexts.build(access, request)
     if query.form == "run":
@@ -99,7 +91,7 @@ async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
 
 def _limits(query: ContextQuery, usual_chars: int) -> ContextLimits:
     return ContextLimits(
-        max_chars=usual_chars if query.max_chars is None else clamp(query.max_chars, most=CONTEXT_TEXT_CHARS_MAX),
+        max_chars=clamp(query.max_chars, usual_chars, limits.CONTEXT_TEXT_CHARS_MAX),
         working_set=_lines(query.working_set_limit),
         timeline=_lines(query.timeline_limit),
         topics=None if query.topic_limit is None else _lines(query.topic_limit),
@@ -109,4 +101,4 @@ def _limits(query: ContextQuery, usual_chars: int) -> ContextLimits:
 
 
 def _lines(requested: int) -> int:
-    return clamp(requested, most=CONTEXT_LINES_MAX, least=0)
+    return clamp(requested, most=limits.CONTEXT_LINES_MAX, least=0)

@@ -16,11 +16,6 @@ Position = TypeVar("Position", bound=tuple[float | str, ...])
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-def write_cursor(*position: float | str) -> str:
-    """Encode a position in a list as opaque text."""
-    return urlsafe_b64encode(msgspec.json.encode(position)).decode().rstrip("=")
-
-
 def read_cursor(text: str | None, kind: type[Position]) -> Position | None:
     """Return the position that a cursor names, None without a cursor; Refusal for a cursor of another list."""
     if text is None:
@@ -57,7 +52,9 @@ def cut(found: list[T], limit: int, position: Callable[[T], tuple[float | str, .
         if page and size > PAGE_BYTES_MAX:
             break
         page.append(row)
-    return page, write_cursor(*position(page[-1])) if len(found) > len(page) else None
+    if len(found) == len(page):
+        return page, None
+    return page, urlsafe_b64encode(msgspec.json.encode(position(page[-1]))).decode().rstrip("=")
 
 
 def read_page(

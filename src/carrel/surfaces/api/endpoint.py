@@ -5,7 +5,7 @@ from functools import cache
 from inspect import iscoroutinefunction
 from typing import Any, Generic, TypeVar
 
-from msgspec import Struct, defstruct
+from msgspec import Struct, defstruct, structs
 from starlette.requests import Request
 
 from carrel.kernel import PEOPLE, Access, Input, Kind
@@ -109,81 +109,56 @@ class Reply(Struct, frozen=True):
     headers: dict[str, str] = {}
 
 
-class Endpoint(Struct, frozen=True, kw_only=True):
-    """One row of the table."""
-
-    method: str
-    path: str
-    name: str
-    handler: Callable[[Any], Awaitable[Any]]
-    summary: str
-    who: tuple[Kind, ...]
-    body: type | None
-    # The name of the one part of a multipart body, which is a file; empty for an endpoint that takes none.
-    file: str
-    query: type
-    # Status -> type of the answer or a Named one, None for an empty one; the first status is the default.
-    answers: dict[int, Any]
-    creates: bool
-    # The answer holds a secret that is shown once: a repeated request may see it, the database may not.
-    secret: bool
-    # A caller on this machine needs no token.
-    open_on_loopback: bool
-    # The tool that does the same; empty if none does.
-    tool: str
-    media: str
-    tag: str
-
-
-ENDPOINTS: list[Endpoint] = []
-
-
-def endpoint(
-    method: str,
-    path: str,
-    *,
-    answers: dict[int, Any],
-    who: tuple[Kind, ...] = READERS,
-    body: type | None = None,
-    file: str = "",
-    query: type = NoQuery,
-    creates: bool = False,
-    secret: bool = False,
-    open_on_loopback: bool = False,
-    media: str = "application/json",
-    tag: str = "",
-) -> Callable[[Handler], Handler]:
-    """Add a handler to the table; its docstring's first line is its summary. `creates` supports X-Idempotency-Key.
+class Endpoint(Struct, frozen=True):
+    """One row of the table, which as a decorator adds its handler to the table.
 
     A plain function takes the call, a transaction and the caller's access: it reads for GET, outside the loop if its
     transaction is a LongTx, and writes for other methods. A coroutine function takes the call alone.
     """
 
-    def add(handler: Handler) -> Handler:
-        summary = (handler.__doc__ or "").strip().partition("\n")[0]
+    method: str
+    path: str
+    # Status -> type of the answer or a Named one, None for an empty one; the first status is the default.
+    answers: dict[int, Any]
+    who: tuple[Kind, ...] = READERS
+    body: type | None = None
+    # The name of the one part of a multipart body, which is a file; empty for an endpoint that takes none.
+    file: str = ""
+    query: type = NoQuery
+    # It supports X-Idempotency-Key.
+    creates: bool = False
+    # The answer holds a secret that is shown once: a repeated request may see it, the database may not.
+    secret: bool = False
+    # A caller on this machine needs no token.
+    open_on_loopback: bool = False
+    media: str = "application/json"
+    tag: str = ""
+    # Takes a Call and is awaited; `name` and `summary`, the first line of its docstring, follow from it.
+    handler: Any = None
+    name: str = ""
+    summary: str = ""
+    # The tool that does the same; empty if none does.
+    tool: str = ""
+
+    def __call__(self, handler: Handler) -> Handler:
+        """Add a handler to the table."""
+        is_async, writes = iscoroutinefunction(handler), self.method != "GET"
         ENDPOINTS.append(
-            Endpoint(
-                method=method,
-                path=path,
+            structs.replace(
+                self,
+                tag=self.tag or (self.path.split("/")[2] if self.path.startswith("/api/") else "health"),
+                handler=handler if is_async else _in_transaction(handler, writes=writes),
                 name=handler.__name__,
-                handler=handler if iscoroutinefunction(handler) else _in_transaction(handler, writes=method != "GET"),
-                summary=summary,
-                who=who,
-                body=body,
-                file=file,
-                query=query,
-                answers=answers,
-                creates=creates,
-                secret=secret,
-                open_on_loopback=open_on_loopback,
-                tool=ENDPOINT_TOOLS.get(f"{method} {path}", ""),
-                media=media,
-                tag=tag or (path.split("/")[2] if path.startswith("/api/") else "health"),
+                summary=(handler.__doc__ or "").strip().partition("\n")[0],
+                tool=ENDPOINT_TOOLS.get(f"{self.method} {self.path}", ""),
             )
         )
         return handler
 
-    return add
+
+# As it is written above a handler.
+endpoint = Endpoint
+ENDPOINTS: list[Endpoint] = []
 
 
 def _in_transaction(handler: Callable[..., Any], *, writes: bool) -> Callable[[Any], Awaitable[Any]]:

@@ -1,7 +1,5 @@
 """The whole table of endpoints: importing a module adds its endpoints, and this imports them all."""
 
-from starlette.routing import BaseRoute
-
 from carrel.surfaces.api import (  # noqa: F401
     active_sessions,
     administration,
@@ -36,16 +34,10 @@ from carrel.surfaces.api import (  # noqa: F401
     webhooks,
     websocket,
 )
-from carrel.surfaces.api.endpoint import ENDPOINTS, Endpoint
+from carrel.surfaces.api.endpoint import ENDPOINTS
 from carrel.surfaces.api.sessions import changes as session_changes  # noqa: F401
-from carrel.surfaces.api.sessions import forks, reads  # noqa: F401
+from carrel.surfaces.api.sessions import reads  # noqa: F401
 from carrel.surfaces.api.tasks import changes as task_changes  # noqa: F401
 from carrel.surfaces.api.tasks import reads as task_reads  # noqa: F401
 
-# The routes of WebSockets.
-SOCKETS: list[BaseRoute] = [websocket.SOCKET]
-
-
-def every_endpoint() -> list[Endpoint]:
-    """Return every endpoint that the modules above have added."""
-    return list(ENDPOINTS)
+__all__ = ["ENDPOINTS"]

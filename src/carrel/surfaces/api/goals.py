@@ -98,9 +98,8 @@ def patch_goal(call: Call[GoalPatch, NoQuery], tx: Tx, access: Access) -> GoalSh
 @endpoint("DELETE", "/api/goals/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
 def remove_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> None:
     """Delete a goal with its plans and its memory; its tasks stay."""
-    delete_goal(
-        tx, access, call.path("id"), call.services.rules, key=session_if_named(tx, access, call.query.session_id)
-    )
+    key = session_if_named(tx, access, call.query.session_id)
+    delete_goal(tx, access, call.path("id"), call.services.rules, key=key)
 
 
 @endpoint("POST", "/api/goals/{id}/complete", answers={200: one("goal", GoalShape)}, who=PEOPLE, query=OfSession)

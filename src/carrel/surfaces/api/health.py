@@ -83,7 +83,7 @@ class GatewayState(Shape, frozen=True, kw_only=True):
 
     name: str
     kind: str
-    status: Literal["ok", "degraded", "failed"]
+    status: Level
     since: str
     waiting_runs: int = 0
     last_error: str | None = None
@@ -212,15 +212,13 @@ class Readiness:
             return list(self._gateways.values())
 
     def _state(self, name: str, trouble: str | None) -> GatewayState:
-        before, status = self._gateways.get(name), "ok" if trouble is None else "failed"
-        is_same = before is not None and before.status == status
-        connection = self._services.connections.get(name)
-        kind = "" if connection is None else connection.settings.kind
+        before, connection = self._gateways.get(name), self._services.connections.get(name)
+        status: Level = "ok" if trouble is None else "failed"
         return GatewayState(
             name=name,
-            kind=kind,
-            status=status,  # type: ignore[arg-type]
-            since=before.since if before is not None and is_same else iso(self._clock.now_ms()) or "",
+            kind="" if connection is None else connection.settings.kind,
+            status=status,
+            since=before.since if before and before.status == status else iso(self._clock.now_ms()) or "",
             last_error=trouble,
         )
 
@@ -268,7 +266,9 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         lanes=lanes,
         waiting=waiting,
         gateways=gateways,
-        mcp_servers=_mcp_servers(call),
+        mcp_servers=[
+            server_state(state, call.access) for state in call.services.connectors.states(call.access.account_slug)
+        ],
         index=index,
         context_injection=await call.read(_injections),
         classifier=ClassifierBacklog(
@@ -281,11 +281,6 @@ async def show_health(call: Call[None, NoQuery]) -> Health:
         duties=[DutyState.of(one) for one in duty_reports(call.services.db)] if call.access.is_operator else None,
         storage_error=call.services.db.write_error if call.access.is_person else None,
     )
-
-
-def _mcp_servers(call: Call[None, NoQuery]) -> list[McpServerState]:
-    """The MCP servers of the caller's account."""
-    return [server_state(state, call.access) for state in call.services.connectors.states(call.access.account_slug)]
 
 
 async def _database(services: Services) -> DatabaseState:
@@ -305,10 +300,9 @@ def _missing_gateways(tx: Tx, access: Access, configured: Container[str]) -> lis
     for agent in every_agent(tx, access):
         if agent.enabled and may_address(access, agent.id) and agent.gateway_among(configured) not in configured:
             users[agent.profile.gateway].append(agent.id)
+    since = iso(tx.now) or ""
     return [
-        GatewayState(
-            name=name, kind="", status="failed", since=iso(tx.now) or "", last_error=missing_gateway(name, ids)
-        )
+        GatewayState(name=name, kind="", status="failed", since=since, last_error=missing_gateway(name, ids))
         for name, ids in sorted(users.items())
     ]
 
@@ -317,8 +311,8 @@ def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:
     live: Counter[str] = Counter()
     for (state, _), count in count_live(tx, access).items():
         live[state] += count
-    stuck = stuck_lanes(tx, access).values()
-    lanes = LaneCounts(busy=live["running"], queued=live["queued"], stuck=sum(stuck))
+    stuck = sum(stuck_lanes(tx, access).values())
+    lanes = LaneCounts(busy=live["running"], queued=live["queued"], stuck=stuck)
     return lanes, WaitingCounts(person=live["person"], program=live["program"])
 
 
@@ -332,10 +326,7 @@ def require_operator(access: Access) -> None:
 async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
     """List the settings of this server and where each comes from."""
     require_operator(call.access)
-    return SettingsShown(
-        file=call.services.configuration.file(),
-        settings=[*call.services.configuration.rows()],
-    )
+    return SettingsShown(file=call.services.configuration.file(), settings=[*call.services.configuration.rows()])
 
 
 @endpoint("POST", "/api/settings/reload", answers={200: Reloaded, 422: ErrorBody}, who=OWNER)

@@ -1,15 +1,11 @@
 """Hooks for other programs: hand something to an agent, wake it in its main lane, and events of Claude Code."""
 
-from collections.abc import Callable
-from typing import Any
-
 from carrel.board import ClaudeEvent, is_unrecorded, record, require_hooks, run_hook, wake
 from carrel.context import AROUND_CHARS, ContextLimits, ContextRequest, injected
 from carrel.journal import clean
 from carrel.kernel import PEOPLE, Access, Input, Kind, Refusal, Shape, clip
 from carrel.kernel.fields import Name, Text
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
-from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.fields import Reference
@@ -54,43 +50,31 @@ class HookAccepted(Shape, frozen=True, kw_only=True):
 
 
 @endpoint("POST", "/api/hooks/agent", answers={202: HookAccepted}, who=_PROGRAMS, body=HookMessage, creates=True)
-async def hook_agent(call: Call[HookMessage, NoQuery]) -> HookAccepted:
+def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> HookAccepted:
     """Hand a message to an agent, in a session of its own unless the settings let programs name one."""
     new, services = call.body, call.services
-
-    def send(tx: Tx, access: Access) -> Run:
-        return run_hook(
-            tx, access, services.settings.hooks, services.rules, new.message,
-            agent=new.agent_id, reference=new.session_key, name=new.name,
-        )  # fmt: skip
-
-    return await _accepted(call, send)
+    require_hooks(services.settings.hooks)
+    services.refuse_when_draining()
+    run = run_hook(
+        tx, access, services.settings.hooks, services.rules, new.message,
+        agent=new.agent_id, reference=new.session_key, name=new.name,
+    )  # fmt: skip
+    return HookAccepted(run_id=run.id, session_key=run.key)
 
 
 @endpoint("POST", "/api/hooks/wake", answers={202: HookAccepted}, who=_PROGRAMS, body=WakeText, creates=True)
-async def hook_wake(call: Call[WakeText, NoQuery]) -> HookAccepted:
+def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> HookAccepted:
     """Wake an agent in its main lane with a text."""
+    require_hooks(call.services.settings.hooks)
+    call.services.refuse_when_draining()
     try:
-        return await _accepted(
-            call, lambda tx, access: wake(tx, access, call.services.rules, call.body.text, call.body.agent_id)
-        )
+        run = wake(tx, access, call.services.rules, call.body.text, call.body.agent_id)
     except Refusal as refusal:
         # The rooms below say `message`; the field here is `text`.
         if refusal.field == "message":
             refusal.field = "text"
         raise
-
-
-async def _accepted(call: Call[Any, NoQuery], send: Callable[[Tx, Access], Run]) -> HookAccepted:
-    """Queue what a program sends, and answer with its run."""
-    require_hooks(call.services.settings.hooks)
-    call.services.refuse_when_draining()
-
-    def work(tx: Tx, access: Access) -> HookAccepted:
-        run = send(tx, access)
-        return call.promise(tx, HookAccepted(run_id=run.id, session_key=run.key))
-
-    return await call.write(work)
+    return HookAccepted(run_id=run.id, session_key=run.key)
 
 
 @endpoint("POST", "/api/hooks/claude", answers={200: ClaudeAnswer}, who=PEOPLE, body=ClaudeEvent)

@@ -27,32 +27,20 @@ from carrel.board import (
     readable_entry,
     record,
 )
-from carrel.kernel import PEOPLE, Access, Grammar, Input, Shape, invalid
+from carrel.kernel import PEOPLE, Access, Grammar, Input, Shape, invalid, limits
 from carrel.kernel.fields import AnySession, Cursor, Moment, Name, Text, at_most, up_to
-from carrel.kernel.limits import (
-    ATTACHMENTS_MAX,
-    IDEMPOTENCY_KEY_CHARS_MAX,
-    INGEST_ENTRIES_MAX,
-    LOG_RAW_CHARS_MAX,
-    LOG_RELATED_MAX,
-    LOG_ROWS_DEFAULT,
-    LOG_ROWS_MAX,
-    NAME_CHARS_MAX,
-)
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one, page_of
 from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.surfaces.http.services import Services
 
-Raw = Annotated[str, up_to(LOG_RAW_CHARS_MAX)]
+Raw = Annotated[str, up_to(limits.LOG_RAW_CHARS_MAX)]
 ClientId = Annotated[str, Meta(pattern=f"^{Grammar.CLIENT_ID}$")]
-
-
-Key = Annotated[str, Meta(min_length=1, max_length=IDEMPOTENCY_KEY_CHARS_MAX)]
-Files = Annotated[tuple[Name, ...], at_most(ATTACHMENTS_MAX)]
+Key = Annotated[str, Meta(min_length=1, max_length=limits.IDEMPOTENCY_KEY_CHARS_MAX)]
+Files = Annotated[tuple[Name, ...], at_most(limits.ATTACHMENTS_MAX)]
 # Comma-separated ids.
-Names = Annotated[str, Meta(min_length=1, max_length=LOG_RELATED_MAX * NAME_CHARS_MAX)]
+Names = Annotated[str, Meta(min_length=1, max_length=limits.LOG_RELATED_MAX * limits.NAME_CHARS_MAX)]
 
 
 class NoteBody(Input, frozen=True, kw_only=True):
@@ -91,7 +79,7 @@ class IngestBody(NoteBody, frozen=True, kw_only=True):
 
     type: LogType | None = None
     content: Text | None = None  # type: ignore[assignment]
-    entries: Annotated[tuple[LogBody, ...], Meta(min_length=1, max_length=INGEST_ENTRIES_MAX)] | None = None
+    entries: Annotated[tuple[LogBody, ...], Meta(min_length=1, max_length=limits.INGEST_ENTRIES_MAX)] | None = None
 
 
 class RawQuery(Input, frozen=True, kw_only=True):
@@ -152,7 +140,8 @@ def list_notes(call: Call[None, NotesQuery], tx: LongTx, access: Access) -> Page
 
 
 def _listed(query: NotesQuery, kind: str | None, tx: LongTx, access: Access) -> Page[LogShape]:
-    limit, position = clamp(query.limit, LOG_ROWS_DEFAULT, LOG_ROWS_MAX), read_cursor(query.cursor, tuple[int])
+    limit = clamp(query.limit, limits.LOG_ROWS_DEFAULT, limits.LOG_ROWS_MAX)
+    position = read_cursor(query.cursor, tuple[int])
     wanted = _filter(tx, access, query, kind)
 
     def read(at: tuple[int, ...] | None, most: int) -> list[LogShape]:
@@ -164,9 +153,8 @@ def _listed(query: NotesQuery, kind: str | None, tx: LongTx, access: Access) -> 
 
 def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogFilter:
     key, session_id = (None, None) if query.session_key is None else named_session(tx, access, query.session_key)
-    related = names_in("relatedLogId", query.related_log_id, LOG_RELATED_MAX)
-    spaces = query.allowed_space_ids
-    allowed = None if spaces is None else names_in("allowedSpaceIds", spaces)
+    related = names_in("relatedLogId", query.related_log_id, limits.LOG_RELATED_MAX)
+    allowed = None if query.allowed_space_ids is None else names_in("allowedSpaceIds", query.allowed_space_ids)
     scope = effective_spaces(tx, access, space_id=query.space_id, allowed_ids=allowed)
     return LogFilter(
         topic_id=query.topic_id,
@@ -205,23 +193,17 @@ def _sent(services: Services, log: NewLog, tx: Tx, access: Access) -> Reply:
 @endpoint("POST", "/api/ingest", answers={202: Accepted}, body=IngestBody, creates=True)
 def ingest(call: Call[IngestBody, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Accept one or more entries, all or none, and store them soon after, in their order."""
-    logs = [_new_log(body) for body in _several(call.body)]
-    ids = accept(tx, access, logs, call.services.settings.intake)
-    return Accepted(accepted=len(ids), ingest_ids=ids)
-
-
-def _several(body: IngestBody) -> tuple[LogBody, ...]:
-    if body.entries is not None:
-        if any(value != default for value, default in _fields(body) if value is not body.entries):
+    body = call.body
+    if body.entries is None:
+        if body.type is None or body.content is None:
+            raise invalid("type" if body.type is None else "content", "An entry needs a type and content.")
+        entries: tuple[LogBody, ...] = (LogBody(**{name: getattr(body, name) for name in LogBody.__struct_fields__}),)
+    else:
+        if any(getattr(body, one.name) != one.default for one in structs.fields(body) if one.name != "entries"):
             raise invalid("entries", "Send one entry, or several in `entries`, not both.")
-        return body.entries
-    if body.type is None or body.content is None:
-        raise invalid("type" if body.type is None else "content", "An entry needs a type and content.")
-    return (LogBody(**{name: getattr(body, name) for name in LogBody.__struct_fields__}),)
-
-
-def _fields(body: IngestBody) -> list[tuple[object, object]]:
-    return [(getattr(body, field.name), field.default) for field in structs.fields(body)]
+        entries = body.entries
+    ids = accept(tx, access, [_new_log(entry) for entry in entries], call.services.settings.intake)
+    return Accepted(accepted=len(ids), ingest_ids=ids)
 
 
 def _new_log(body: LogBody | NotesBody) -> NewLog:

@@ -7,12 +7,7 @@ from msgspec import Meta, structs
 from carrel.delivery import MemoryRead, reads_of_memory
 from carrel.kernel import PEOPLE, Access, Input, Shape
 from carrel.kernel.fields import Cursor, Id, Moment, Slug, checked
-from carrel.kernel.limits import (
-    MEMORY_FOUND_DEFAULT,
-    MEMORY_FOUND_MAX,
-    MEMORY_QUERY_CHARS_MAX,
-    MEMORY_REASON_CHARS_MAX,
-)
+from carrel.kernel.limits import MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX, MEMORY_QUERY_CHARS_MAX, MEMORY_REASON_CHARS_MAX
 from carrel.memory import (
     OWN_SCOPE,
     FoundShape,
@@ -103,9 +98,9 @@ class FoundMemories(Shape, frozen=True, kw_only=True):
 @endpoint("GET", "/api/memory", answers={200: MemoryList}, query=MemoryQuery)
 def list_memory(call: Call[None, MemoryQuery], tx: LongTx, access: Access) -> MemoryList:
     """List the memories of a scope, or of a session with its goal and task, newest first."""
-    query, limit = call.query, clamp(call.query.limit)
+    query, scope, limit = call.query, call.query.scope, clamp(call.query.limit)
     position = read_cursor(query.cursor, tuple[str])
-    reader = _reader(tx, access, query)
+    reader = _chain(tx, access, query) if scope is None else reader_within(tx, access, scope, query.agent_id)
     before = position[0] if position else None
     found = memories_listed(tx, access, reader.places(), kind=query.type, before=before, limit=limit + 1)
     page, following = cut(found, limit, lambda memory: (memory.id,))
@@ -151,20 +146,14 @@ def forget_memory(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
 def promote_memory(call: Call[PromoteBody, NoQuery], tx: Tx, access: Access) -> PromotedMemory:
     """Let every session of the account know a memory."""
     memory = visible_memory(tx, access, call.path("id"))
-    item = memory_shape(promote(tx, access, memory, call.body.reason))
-    return PromotedMemory(item=item, promoted_from=memory.id)
+    promoted = promote(tx, access, memory, call.body.reason)
+    return PromotedMemory(item=memory_shape(promoted), promoted_from=memory.id)
 
 
 @endpoint("GET", "/api/memory/{id}/reads", answers={200: one("reads", list[MemoryRead])})
 def list_reads(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[MemoryRead]:
     """List the newest runs that were shown a memory, of sessions that the caller may see."""
     return reads_of_memory(tx, access, visible_memory(tx, access, call.path("id")).id)
-
-
-def _reader(tx: Tx, access: Access, query: MemoryQuery) -> Reader:
-    if query.scope is None:
-        return _chain(tx, access, query)
-    return reader_within(tx, access, query.scope, query.agent_id)
 
 
 def _chain(tx: Tx, access: Access, query: ChainQuery) -> Reader:

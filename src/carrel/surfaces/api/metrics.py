@@ -22,10 +22,10 @@ from carrel.storage import Database
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint, one
 
 _log = getLogger("carrel.api")
-
 _MINUTE_SECONDS = 60
 # Current values that come from rooms above the one of metrics.
 _GAUGES = (plan_gauges, classifier_gauges)
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
 # Whose metrics: an account's id, or "" for those of the whole server.
 Whose = str
 
@@ -79,15 +79,9 @@ class Recorder:
         now = self._clock.now_ms()
         for account_id, samples in by_account.items():
             for sample in samples:
-                self._keep((account_id, sample.name, sample.labels), now, sample.value)
-
-    def _keep(self, key: tuple[Whose, str, tuple[tuple[str, str], ...]], now: int, value: float) -> None:
-        points = self._points.get(key)
-        if points is None:
-            if len(self._points) >= METRIC_SERIES_MAX:
-                return
-            points = self._points[key] = deque(maxlen=METRIC_MINUTES_MAX)
-        points.append((now, value))
+                key = account_id, sample.name, sample.labels
+                if key in self._points or len(self._points) < METRIC_SERIES_MAX:
+                    self._points.setdefault(key, deque(maxlen=METRIC_MINUTES_MAX)).append((now, sample.value))
 
     def series(self, whose: Whose, names: set[str], minutes: int) -> list[Series]:
         """Return the points of the last minutes, of the named metrics or of all."""
@@ -110,13 +104,7 @@ async def show_text(call: Call[None, NoQuery]) -> PlainTextResponse:
 async def show_metrics(call: Call[None, NoQuery]) -> list[Metric]:
     """List the metrics by their dotted names."""
     return [
-        Metric(
-            name=sample.name,
-            type=sample.type,
-            labels=dict(sample.labels),
-            value=sample.value,
-            count=sample.count if sample.type == "histogram" else UNSET,
-        )
+        Metric.of(sample, labels=dict(sample.labels), count=sample.count if sample.type == "histogram" else UNSET)
         for sample in await _samples(call)
     ]
 
@@ -160,13 +148,9 @@ def _prometheus(samples: Iterable[Sample]) -> Iterator[str]:
 
 
 def _labels(labels: Iterable[tuple[str, str]]) -> str:
-    inside = ",".join(f'{name}="{_escaped(value)}"' for name, value in labels)
+    inside = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in labels)
     return f"{{{inside}}}" if inside else ""
 
 
 def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

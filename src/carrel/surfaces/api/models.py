@@ -68,13 +68,7 @@ async def list_model_servers(call: Call[None, NoQuery]) -> list[KnownServer]:
     """List the model servers that can be connected by name."""
     require_operator(call.access)
     return [
-        KnownServer(
-            name=name,
-            base_url=known.base_url,
-            key_env=known.key_env,
-            has_key=bool(_key_in(GatewaySettings(api_key_env=known.key_env))),
-            start=known.start,
-        )
+        KnownServer.of(known, name=name, has_key=bool(_key_in(GatewaySettings(api_key_env=known.key_env))))
         for name, known in MODEL_SERVERS.items()
     ]
 
@@ -82,23 +76,16 @@ async def list_model_servers(call: Call[None, NoQuery]) -> list[KnownServer]:
 @endpoint("POST", "/api/models/probe", answers={200: Found}, who=OWNER, body=ServerToProbe)
 async def probe_model_server(call: Call[ServerToProbe, NoQuery]) -> Found:
     """Ask a model server what it speaks and which models it has, without calling a model."""
-    server, found = await _probe(call, call.body)
-    return Found(
-        base_url=server.base_url,
-        kinds=found.kinds,
-        kind=server.best_of(found.kinds) if found.kinds else None,
-        models=found.models,
-        needs_key=found.needs_key,
-        problem=_problem(server, found, has_key=bool(_key(call.services, server, call.body.key))),
-    )
+    server, found, problem = await _probe(call, call.body)
+    kind = server.best_of(found.kinds) if found.kinds else None
+    return Found.of(found, base_url=server.base_url, kind=kind, problem=problem)
 
 
 @endpoint("POST", "/api/models/connect", answers={200: Reloaded}, who=OWNER, body=ServerToConnect)
 async def connect_model(call: Call[ServerToConnect, NoQuery]) -> Reloaded:
     """Write a model server into the settings as a gateway and take it up; a key is kept in a file beside the data."""
     body = call.body
-    server, found = await _probe(call, body)
-    problem = _problem(server, found, has_key=bool(_key(call.services, server, body.key)))
+    server, found, problem = await _probe(call, body)
     if problem is not None:
         raise invalid("server", problem)
     kind = body.kind or server.best_of(found.kinds)
@@ -110,17 +97,21 @@ async def connect_model(call: Call[ServerToConnect, NoQuery]) -> Reloaded:
     return await reloaded_settings(call, reloaded)
 
 
-async def _probe(call: Call[Any, NoQuery], body: ServerToProbe) -> tuple[ModelServer, Probe]:
+async def _probe(call: Call[Any, NoQuery], body: ServerToProbe) -> tuple[ModelServer, Probe, str | None]:
+    """Return the server, what was found there, and why it cannot be used, if so."""
     require_operator(call.access)
     server = model_server(body.server)
     public_only = body.server not in MODEL_SERVERS and not is_local_call(call.request)
     await _check_address(server.base_url, public_only=public_only)
-    wire = Wire()
+    wire, key = Wire(), _key(call.services, server, body.key)
     try:
-        key = _key(call.services, server, body.key)
-        return server, await probe(server.base_url, key, wire, public_only=public_only)
+        found = await probe(server.base_url, key, wire, public_only=public_only)
     finally:
         await wire.close()
+    problem = "The server refuses this key." if key else "The server needs a key."
+    if found.trouble:
+        problem = " ".join(filter(None, (found.trouble, server.start)))
+    return server, found, problem if found.trouble or found.needs_key else None
 
 
 async def _check_address(url: str, *, public_only: bool) -> None:
@@ -136,14 +127,6 @@ async def _check_address(url: str, *, public_only: bool) -> None:
             raise invalid("server", f"{fault.message} {elsewhere}") from None
         except WireFault as fault:
             raise invalid("server", fault.message) from None
-
-
-def _problem(server: ModelServer, found: Probe, *, has_key: bool) -> str | None:
-    if found.trouble:
-        return " ".join(filter(None, (found.trouble, server.start)))
-    if found.needs_key:
-        return "The server refuses this key." if has_key else "The server needs a key."
-    return None
 
 
 def _key(services: Services, server: ModelServer, given: str) -> str:

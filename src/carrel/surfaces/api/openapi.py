@@ -15,14 +15,7 @@ from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 from carrel.surfaces.api.endpoint import ENDPOINTS, OPEN, Call, Endpoint, Named, NoQuery, endpoint
 from carrel.surfaces.http.identity import COOKIE
 from carrel.surfaces.http.multipart import MULTIPART
-from carrel.surfaces.http.openapi import (
-    IDEMPOTENCY_KEY,
-    JSON,
-    NAME_SCHEMA,
-    NO_NUL,
-    REFERENCE_SCHEMA,
-    Operation,
-)
+from carrel.surfaces.http.openapi import IDEMPOTENCY_KEY, JSON, NAME_SCHEMA, NO_NUL, REFERENCE_SCHEMA, Operation
 
 _REF = "#/components/schemas/{name}"
 _NAMED = re.compile(r"#/components/schemas/([\w.]+)")
@@ -153,6 +146,8 @@ def _without_nul(schema: Any) -> Any:
 
 
 def _described(one: Endpoint) -> Operation:
+    files = {one.file: {"type": "string", "format": "binary"}}
+    multipart = {"type": "object", "required": [one.file], "properties": files, "additionalProperties": False}
     return Operation(
         method=one.method,
         path=one.path,
@@ -163,7 +158,7 @@ def _described(one: Endpoint) -> Operation:
         errors=tuple(_errors(one)),
         media=(one.media,),
         query=one.query,
-        body=_file_schema(one.file) if one.file else one.body,
+        body=multipart if one.file else one.body,
         body_media=(MULTIPART,) if one.file else JSON,
         headers=(IDEMPOTENCY_KEY,) if one.creates else (),
         path_schemas={"key": _KEY_SCHEMA},
@@ -171,19 +166,15 @@ def _described(one: Endpoint) -> Operation:
     )
 
 
-def _file_schema(name: str) -> dict[str, Any]:
-    """Return the schema of a multipart body with one file."""
-    file = {"type": "string", "format": "binary"}
-    return {"type": "object", "required": [name], "properties": {name: file}, "additionalProperties": False}
-
-
 def _operation(one: Operation, schemas: _Schemas) -> dict[str, Any]:
+    answers = {str(status): _answer(status, one.error, one.error_media, schemas) for status in one.errors}
+    answers |= {str(status): _answer(status, kind, one.media, schemas) for status, kind in one.answers.items()}
     operation: dict[str, Any] = {
         "operationId": one.name,
         "summary": one.summary,
         "tags": [one.tag],
         "parameters": _parameters(one, schemas),
-        "responses": _responses(one, schemas),
+        "responses": dict(sorted(answers.items())),
         "security": _SECURITY[one.access],
     }
     if one.body is not None:
@@ -212,16 +203,8 @@ def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" not in schema:
         return schema
     options = [option for option in schema["anyOf"] if option != {"type": "null"}]
-    rest = {
-        name: value for name, value in schema.items() if name != "anyOf" and not (name == "default" and value is None)
-    }
+    rest = {name: value for name, value in schema.items() if name != "anyOf" and (name, value) != ("default", None)}
     return {**rest, **options[0]} if len(options) == 1 else {**rest, "anyOf": options}
-
-
-def _responses(one: Operation, schemas: _Schemas) -> dict[str, Any]:
-    answers = {str(status): _answer(status, one.error, one.error_media, schemas) for status in one.errors}
-    answers |= {str(status): _answer(status, kind, one.media, schemas) for status, kind in one.answers.items()}
-    return dict(sorted(answers.items()))
 
 
 def _answer(status: int, kind: Any, media: tuple[str, ...], schemas: _Schemas) -> dict[str, Any]:

@@ -63,8 +63,7 @@ def enable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateSh
 def disable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateShape:
     """Switch plan mode off in a session, and cancel a plan that is still being written."""
     key = session_named(tx, access, required(call.body.session_id))
-    state = disable_plan_mode(tx, access, key, call.services.rules)
-    return plan_state_shape(tx, access, state)
+    return plan_state_shape(tx, access, disable_plan_mode(tx, access, key, call.services.rules))
 
 
 @endpoint("GET", "/api/plans/{id}", answers={200: one("plan", PlanShape)}, query=OfSession)

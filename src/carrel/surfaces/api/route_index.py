@@ -62,8 +62,10 @@ class RouteIndex(BaseRoute):
         best: tuple[Match, Scope] = (Match.NONE, {})
         methods: set[str] = set()
         path = scope["path"]
+        first, second = _parts(path)
+        ends = self._by_parts.get((first, second)) or self._by_parts.get((first, None))
         # A literal path supports its own methods only, even where a parameter could have the same value.
-        for route in self._by_path.get(path) or self._with_parameters(path):
+        for route in self._by_path.get(path) or (ends.routes_for(path) if ends else ()):
             match, found = route.matches(scope)
             if match.value > best[0].value:
                 best = (match, {**found, "route": route})
@@ -72,11 +74,6 @@ class RouteIndex(BaseRoute):
             if match is Match.PARTIAL:
                 methods |= getattr(route, "methods", None) or set()
         return best[0], {**best[1], "allowed_methods": methods}
-
-    def _with_parameters(self, path: str) -> list[BaseRoute]:
-        first, second = _parts(path)
-        ends = self._by_parts.get((first, second)) or self._by_parts.get((first, None))
-        return [] if ends is None else ends.routes_for(path)
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request to the route that was found; 405 if it and others on its path have only other methods."""

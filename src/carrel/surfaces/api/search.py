@@ -2,11 +2,9 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
 from carrel.board import BoardQuery, SearchShape, board_search, place_of_search, search_shape
 from carrel.kernel import Input, Shape, invalid
-from carrel.kernel.fields import SOME_TEXT, AnySession, Id
+from carrel.kernel.fields import SOME_TEXT, AnySession, Id, checked
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SHOWN_CHARS_MAX
 from carrel.search import SubjectKind, request_rebuild
 from carrel.surfaces.api.cursors import clamp
@@ -15,9 +13,7 @@ from carrel.surfaces.api.scope import SpaceNames, names_in
 
 Kind = Literal["topic", "task", "log", "all"]
 # The room below checks it and words the refusal.
-Words = Annotated[
-    str, Meta(extra_json_schema={"minLength": 1, "maxLength": SEARCH_QUERY_CHARS_MAX, "pattern": SOME_TEXT})
-]
+Words = Annotated[str, checked(minLength=1, maxLength=SEARCH_QUERY_CHARS_MAX, pattern=SOME_TEXT)]
 _SUBJECTS: dict[Kind, SubjectKind | None] = {"topic": "topic", "task": "task", "log": "entry", "all": None}
 
 
@@ -63,23 +59,20 @@ async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
             allowed_ids=names_in("allowedSpaceIds", asked.allowed_space_ids) or None,
         )
     )
-    limits = {
-        "topic": asked.limit_topics,
-        "task": asked.limit_tasks,
-        "log": asked.limit_logs,
-        "note": asked.limit_notes,
-    }
-    most = {kind: clamp(limit, SEARCH_FOUND_DEFAULT[kind], SEARCH_FOUND_MAX[kind]) for kind, limit in limits.items()}
+
+    def most(kind: str, limit: int | None) -> int:
+        return clamp(limit, SEARCH_FOUND_DEFAULT[kind], SEARCH_FOUND_MAX[kind])
+
     query = BoardQuery(
         text=asked.q,
         scope=scope,
         session_key=session,
         topic_id=asked.topic_id,
         with_pending=asked.include_pending,
-        topics_max=most["topic"],
-        tasks_max=most["task"],
-        logs_max=most["log"],
-        notes_max=most["note"],
+        topics_max=most("topic", asked.limit_topics),
+        tasks_max=most("task", asked.limit_tasks),
+        logs_max=most("log", asked.limit_logs),
+        notes_max=most("note", asked.limit_notes),
     )
     found = await board_search(call.services.db, call.services.search, call.access, query)
     return search_shape(asked.q, scope, found, chars_max=SEARCH_SHOWN_CHARS_MAX)

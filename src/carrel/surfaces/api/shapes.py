@@ -1,10 +1,10 @@
 """The JSON shape of runs and messages."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, UnsetType
 
 from carrel.delivery import InjectedContext, contexts_of_runs
 from carrel.exchanges import exchange_after
@@ -120,14 +120,18 @@ def run_shapes(tx: Tx, access: Access, runs: Iterable[Run]) -> list[RunShape]:
         if run.state == "queued" and run.key not in positions:
             positions[run.key] = queue_order(tx, access, run.key)
         messages = [notice.entry_id for notice in told.get(run.id, []) if notice.entry_id is not None]
-        auto = autos.get(run.auto_run_id or "")
-        shape = _run_shape(tx, access, run, auto, positions.get(run.key, {}).get(run.id), messages)
-        goal_id, plan_id = links.get(shape.task_id or "", (None, None))
-        # A tick has the goal of its auto run, which has none if it works on a single task.
-        goal_id = goal_id if auto is None else auto.goal_id
-        context = contexts.get(run.id, InjectedContext())
-        named = {"title": titles[run.id].title, "session_title": titles[run.id].session}
-        shapes.append(structs.replace(shape, **named, goal_id=goal_id, plan_id=plan_id, context=context))
+        auto, (goal_id, plan_id) = autos.get(run.auto_run_id or ""), links.get(_task_of(run) or "", (None, None))
+        shape = _run_shape(
+            tx, access, run, auto, messages,
+            title=titles[run.id].title,
+            session_title=titles[run.id].session,
+            # A tick has the goal of its auto run, which has none if it works on a single task.
+            goal_id=goal_id if auto is None else auto.goal_id,
+            plan_id=plan_id,
+            queue_position=positions.get(run.key, {}).get(run.id),
+            context=contexts.get(run.id, InjectedContext()),
+        )  # fmt: skip
+        shapes.append(shape)
     return shapes
 
 
@@ -140,69 +144,48 @@ def run_shape(tx: Tx, access: Access, run: Run) -> RunShape:
     return run_shapes(tx, access, [run])[0]
 
 
-def _run_shape(
-    tx: Tx, access: Access, run: Run, auto: AutoRun | None, position: int | None, messages: list[str]
-) -> RunShape:  # fmt: skip
+def _run_shape(tx: Tx, access: Access, run: Run, auto: AutoRun | None, messages: list[str], **read: Any) -> RunShape:
     """`auto` is the auto run whose tick it is; `messages` are those of a thread that the run brings."""
-    key = run.session_key
-    channel, rest = key.identity
+    channel, rest = run.session_key.identity
     attributes = RunAttributes(channel=channel, conversation=rest) if auto is None else auto.attributes(run.task_id)
     retrying = run.state == "queued" and (run.attempt > 0 or run.held_for is not None)
+    files = attachment_heads(tx, access, run.attached())
     return RunShape.of(
         run,
-        title="",
-        session_title="",
+        **read,
         session_key=run.key,
         delivery_session_key=f"{run.key}:v{run.generation}" if run.generation else None,
         waiting_for=run.waiting_for if run.state == "waiting" else None,
         # The note of a waiting run is its question.
         note=run.question if run.state == "waiting" else run.note,
         provenance=run.source(),
-        message=_said(tx, access, run, messages[-1] if messages else run.message_id),
+        message=Said(id=messages[-1] if messages else run.message_id, text=run.text, attachments=files),
         joined_message_ids=messages if len(messages) > 1 else [],
         error=RunError(code=run.error_code, message=run.error_message or "") if run.error_code else None,
         task_id=_task_of(run),
-        goal_id=None,
-        plan_id=None,
         run_kind=attributes.run_kind,
         attributes=attributes,
-        child_session_key=run.key if key.kind == "subagent" else None,
+        child_session_key=run.key if run.session_key.kind == "subagent" else None,
         attempt=max(1, run.attempt),
         next_attempt_at=iso(run.due_at) if retrying else None,
-        last_fault=_last_fault(run),
-        queue_position=position,
+        last_fault=None if run.last_fault is None else LastFault.of(run.last_fault),
         timeout_seconds=run.timeout_ms // 1000,
         delivery_instruction_profile_version=run.instructions_version,
         tools_called=tools_called(tx, access, run.id) if run.started_at else [],
-        usage=_run_usage(run),
+        usage=RunUsage.of(_usage(run.usage) if run.usage else Usage()),
         announce=_announced(tx, access, run),
-        context=InjectedContext(),
     )
-
-
-def _last_fault(run: Run) -> LastFault | None:
-    fault = run.last_fault
-    return None if fault is None else LastFault.of(fault)
 
 
 def _announced(tx: Tx, access: Access, run: Run) -> Announced:
     # Only runs that a session sent or spawned announce their result.
-    announces = run.provenance_kind in ("inter_session", "spawn")
-    exchange = exchange_after(tx, access, run.id) if announces else None
+    exchange = exchange_after(tx, access, run.id) if run.provenance_kind in ("inter_session", "spawn") else None
     if exchange is None:
         return Announced()
     if not run.ended:
         # On PostgreSQL the exchange is read at a later moment than the run, and may be ahead of it.
         return Announced(state="pending")
     return Announced(state="pending" if exchange.state == "open" else exchange.state, attempts=exchange.attempts)
-
-
-def _said(tx: Tx, access: Access, run: Run, message_id: str) -> Said:
-    return Said(id=message_id, text=run.text, attachments=attachment_heads(tx, access, run.attached()))
-
-
-def _run_usage(run: Run) -> RunUsage:
-    return RunUsage.of(_usage(run.usage) if run.usage else Usage())
 
 
 class Waited(Shape, frozen=True, kw_only=True):

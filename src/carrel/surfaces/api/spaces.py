@@ -19,7 +19,7 @@ from carrel.access import (
     space_shapes,
 )
 from carrel.kernel import Access, Input, Shape, iso
-from carrel.kernel.fields import Name, ShortText
+from carrel.kernel.fields import Name, ShortText, checked
 from carrel.kernel.limits import SPACE_ID_CHARS_MAX, SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
@@ -28,9 +28,7 @@ from carrel.surfaces.api.fields import PageQuery
 
 # The room below checks these and words the refusals; here they are only described. Ids may have
 # letters of every script as well, which a pattern cannot say in all languages alike.
-NewId = Annotated[
-    str, Meta(extra_json_schema={"pattern": "^space-[a-z0-9]+(-[a-z0-9]+)*$", "maxLength": SPACE_ID_CHARS_MAX})
-]
+NewId = Annotated[str, checked(pattern="^space-[a-z0-9]+(-[a-z0-9]+)*$", maxLength=SPACE_ID_CHARS_MAX)]
 
 
 class SpaceBody(Input, frozen=True, kw_only=True):

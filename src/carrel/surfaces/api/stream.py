@@ -9,7 +9,7 @@ from msgspec import UNSET, UnsetType
 from starlette.responses import Response
 
 from carrel.journal import Event, EventFilter, FeedStart, events_after, feed_pages, feed_start
-from carrel.kernel import METRICS, Access, Refusal, elapsed_seconds, invalid
+from carrel.kernel import METRICS, Access, elapsed_seconds, invalid
 from carrel.kernel.limits import STREAM_EVENT_NAMES_MAX, STREAM_PAGE_ROWS, STREAM_PING_SECONDS
 from carrel.sessions import find_lane
 from carrel.storage import Tx
@@ -39,9 +39,9 @@ async def follow(call: Call[None, StreamQuery]) -> Response:
     """Stream events as they happen; with a cursor, missed events come first."""
     cursor = _last_event_id(call)
     matches = await call.read(lambda tx, access: _filter(tx, access, call.query))
-    start = await call.read(lambda tx, access: feed_start(tx, access, cursor))
-    client = _Client(call, matches, start)
-    return FrameStream(client.frames(), closing=call.services.closing, until_revoked=client.until_revoked)
+    client = _Client(call, matches, await call.read(lambda tx, access: feed_start(tx, access, cursor)))
+    revoked = partial(until_revoked, call.services, call.access, client.identify)
+    return FrameStream(client.frames(), closing=call.services.closing, until_revoked=revoked)
 
 
 def _last_event_id(call: Call[None, StreamQuery]) -> int | None:
@@ -106,7 +106,9 @@ class _Client:
         """Return whether more events were missed, after the filters, than are replayed."""
         left, after = self._services.settings.events.replay_max, self._start.after
         while after < self._start.newest:
-            page = await self._services.db.read(partial(_page, access=self._access, after=after))
+            page = await self._services.db.read(
+                partial(events_after, access=self._access, after=after, limit=STREAM_PAGE_ROWS)
+            )
             if not page:
                 return False
             left -= sum(event.seq <= self._start.newest for event in await self._visible(page))
@@ -128,21 +130,14 @@ class _Client:
         access = with_view(tx, self._services.tool_services, self._access)
         return visible_events(tx, access, events, scope_of(tx, access, self._query).allowed)
 
-    async def until_revoked(self) -> Refusal:
-        """Wait until the client may receive no more."""
-        return await until_revoked(self._services, self._access, self._identify)
-
-    async def _identify(self) -> Access:
+    async def identify(self) -> Access:
+        """Return the caller as it is now; Refusal once it may receive no more."""
         access = require_known(await identify(self._request, self._services, self._request.app.state.wrong_tokens))
         # The rules for the agent's tools may have changed.
         await self._services.db.read(
             lambda tx: with_view(tx, self._services.tool_services, access, tool=ENDPOINT_TOOLS["GET /api/stream"])
         )
         return access
-
-
-def _page(tx: Tx, *, access: Access, after: int) -> list[Event]:
-    return events_after(tx, access, after, limit=STREAM_PAGE_ROWS)
 
 
 # Many clients are sent the same event within moments; few are cached, as a body may be large.

@@ -5,16 +5,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from carrel.board import join_topics, split_topic
-from carrel.kernel import PEOPLE, Access, Input
+from carrel.kernel import PEOPLE, Access, Input, limits
 from carrel.kernel.fields import Cursor, Name, ShortText
-from carrel.kernel.limits import (
-    CLASSIFIER_MERGED_ENTRIES_MAX,
-    THREAD_ROWS_DEFAULT,
-    THREAD_ROWS_MAX,
-    TOPIC_LIST_ROWS_DEFAULT,
-    TOPIC_LIST_ROWS_MAX,
-    TOPIC_MERGES_KEPT,
-)
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one, page_of
@@ -56,19 +48,19 @@ class TopicsQuery(Scoped, frozen=True, kw_only=True):
 class TopicOrder(Input, frozen=True, kw_only=True):
     """Topics in their new order."""
 
-    ordered_ids: Annotated[tuple[ShortText, ...], Meta(max_length=TOPIC_LIST_ROWS_MAX)]
+    ordered_ids: Annotated[tuple[ShortText, ...], Meta(max_length=limits.TOPIC_LIST_ROWS_MAX)]
 
 
 class TopicMerge(Input, frozen=True, kw_only=True):
     """Topics that are merged into another."""
 
-    topic_ids: Annotated[tuple[ShortText, ...], Meta(min_length=1, max_length=TOPIC_MERGES_KEPT)]
+    topic_ids: Annotated[tuple[ShortText, ...], Meta(min_length=1, max_length=limits.TOPIC_MERGES_KEPT)]
 
 
 class TopicSplit(Input, frozen=True, kw_only=True):
     """Entries of a topic that get one of their own, and its name; by default it is named after the first of them."""
 
-    entry_ids: Annotated[tuple[ShortText, ...], Meta(min_length=1, max_length=CLASSIFIER_MERGED_ENTRIES_MAX)]
+    entry_ids: Annotated[tuple[ShortText, ...], Meta(min_length=1, max_length=limits.CLASSIFIER_MERGED_ENTRIES_MAX)]
     name: TopicName | None = None
 
 
@@ -78,7 +70,7 @@ _TOPIC = one("topic", TopicShape)
 @endpoint("GET", "/api/topics", answers={200: page_of("topics", TopicShape)}, query=TopicsQuery)
 def list_all_topics(call: Call[None, TopicsQuery], tx: Tx, access: Access) -> Page[TopicShape]:
     """List the topics that the caller may see, in the order of the board."""
-    query, limit = call.query, clamp(call.query.limit, TOPIC_LIST_ROWS_DEFAULT, TOPIC_LIST_ROWS_MAX)
+    query, limit = call.query, clamp(call.query.limit, limits.TOPIC_LIST_ROWS_DEFAULT, limits.TOPIC_LIST_ROWS_MAX)
     after = read_cursor(query.cursor, tuple[float, str])
     spaces = scope_of(tx, access, query, infers=True).allowed
     wanted = TopicFilter(status=query.status, tag=query.tag, pinned=query.pinned, spaces=spaces)
@@ -135,5 +127,5 @@ def split_from_topic(call: Call[TopicSplit, NoQuery], tx: Tx, access: Access) ->
 @endpoint("GET", "/api/topics/{id}/thread", answers={200: Thread}, query=ThreadQuery)
 def read_topic_thread(call: Call[None, ThreadQuery], tx: Tx, access: Access) -> Thread:
     """Get the newest messages of a topic."""
-    limit = clamp(call.query.limit, THREAD_ROWS_DEFAULT, THREAD_ROWS_MAX)
+    limit = clamp(call.query.limit, limits.THREAD_ROWS_DEFAULT, limits.THREAD_ROWS_MAX)
     return read_thread(tx, access, call.path("id"), of="topic", limit=limit, before=call.query.before)

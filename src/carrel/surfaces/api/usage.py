@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from carrel.agents import agent_by_slug
 from carrel.kernel import MS_PER_DAY, Access, Input, invalid
@@ -18,16 +18,11 @@ _WORD = f"(?:{'|'.join(GROUPS)})"
 Groups = Annotated[str, Meta(max_length=64, extra_json_schema={"pattern": f"^{_WORD}(?:,{_WORD})*$"})]
 
 
-_WIRE = {
-    "since": "from", "until": "to", "agent_id": "agentId", "task_id": "taskId", "session_key": "sessionKey",
-}  # fmt: skip
-
-
-class UsageQuery(Input, frozen=True, kw_only=True, rename=_WIRE):
+class UsageQuery(Input, frozen=True, kw_only=True):
     """Which usage: the period, the grouping, and the agent, task or session."""
 
-    since: Moment | None = None
-    until: Moment | None = None
+    since: Moment | None = field(name="from", default=None)
+    until: Moment | None = field(name="to", default=None)
     by: Groups = "day"
     agent_id: Name | None = None
     task_id: Name | None = None

@@ -54,8 +54,7 @@ def list_deliveries(call: Call[None, DeliveryQuery], tx: LongTx, access: Access)
     """List what was delivered to webhooks and what became of it, the newest first."""
     limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
     wanted = DeliveryFilter(webhook=call.query.webhook, outcome=call.query.outcome)
-    before = position[0] if position else None
-    found = deliveries_seen(tx, access, wanted, before=before, limit=limit + 1)
+    found = deliveries_seen(tx, access, wanted, before=position[0] if position else None, limit=limit + 1)
     return Page(*cut(found, limit, lambda delivery: (delivery.id,)))
 
 
@@ -68,8 +67,8 @@ def get_delivery(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Deliv
 @endpoint("POST", f"{PATH}/deliveries/{{id}}/redeliver", answers={200: one("delivery", DeliveryShape)}, who=OWNER)
 def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> DeliveryShape:
     """Carry out a failed or ignored delivery again, with the current settings; nothing is done twice."""
-    call.services.refuse_when_draining()
     services = call.services
+    services.refuse_when_draining()
     return DeliveryShape.of_delivery(repeat(tx, access, services.webhooks, call.path("id"), services.rules))
 
 

@@ -20,24 +20,12 @@ from carrel.storage import Tx
 from carrel.surfaces.api.chat import ChatLine, send_line
 from carrel.surfaces.api.silent_text import SilentTextFilter
 from carrel.surfaces.api.websocket_frames import Frame, InFrame, error_frame, frame_of, system_frame
+from carrel.surfaces.http import websockets
 from carrel.surfaces.http.bodies import decode_body, refuse_too_many_values
 from carrel.surfaces.http.errors import refusal_response
 from carrel.surfaces.http.identity import identify, refuse_token_in_query
 from carrel.surfaces.http.revocation import until_revoked
 from carrel.surfaces.http.services import Services
-from carrel.surfaces.http.websockets import (
-    BROKEN,
-    DONE,
-    NOT_ALLOWED,
-    TRY_AGAIN_LATER,
-    Closing,
-    close,
-    close_with_rights,
-    close_with_server,
-    code_in,
-    next_message,
-    send_value,
-)
 from carrel.visibility import may_see, visible_events
 
 _BEARER = "bearer."
@@ -55,10 +43,10 @@ async def chat_socket(socket: WebSocket) -> None:
         return
     await socket.accept(subprotocol=offered)
     cursor = (await services.db.read(lambda tx: feed_start(tx, access, None))).after
-    await close(socket, await _Connection(socket, services, access, offered).serve(cursor))
+    await websockets.close(socket, await _Connection(socket, services, access, offered).serve(cursor))
 
 
-SOCKET = WebSocketRoute("/ws/chat", chat_socket)
+CHAT_SOCKET = WebSocketRoute("/ws/chat", chat_socket)
 
 
 async def _identify(socket: WebSocket, services: Services, offered: str | None) -> Access:
@@ -89,25 +77,26 @@ class _Connection:
 
     async def serve(self, cursor: int) -> int:
         """Serve until either side ends it; return the code to close with."""
-        code = DONE
+        code = websockets.DONE
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._read(group))
                 group.create_task(self._write())
                 group.create_task(self._follow(cursor))
-                group.create_task(close_with_server(self._services))
-                group.create_task(close_with_rights(until_revoked(self._services, self._access, self._identify)))
+                group.create_task(websockets.close_with_server(self._services))
+                revoked = until_revoked(self._services, self._access, self._identify)
+                group.create_task(websockets.close_with_rights(revoked))
         except* WebSocketDisconnect:
-            code = DONE
-        except* Closing as closings:
-            code = code_in(closings)
+            code = websockets.DONE
+        except* websockets.Closing as closings:
+            code = websockets.code_in(closings)
         except* Refusal as refused:
             # Only an unavailable database refuses here: refusals of a frame were sent as its answer.
             _log.warning("chat_socket_broken_off", extra={"reason": str(refused.exceptions[0])})
-            code = TRY_AGAIN_LATER
+            code = websockets.TRY_AGAIN_LATER
         except* Exception:  # boundary: one broken connection must not take the server's others with it
             _log.exception("chat_socket_failed", extra={"request_id": self._socket.state.request_id})
-            code = BROKEN
+            code = websockets.BROKEN
         finally:
             for listener in self._listeners.values():
                 listener.close()
@@ -115,7 +104,7 @@ class _Connection:
 
     async def _read(self, group: asyncio.TaskGroup) -> None:
         while True:
-            raw = await next_message(self._socket)
+            raw = await websockets.next_message(self._socket)
             await self._check_access()
             try:
                 await refuse_too_many_values(raw)
@@ -135,7 +124,7 @@ class _Connection:
         except Refusal as refusal:
             if refusal.code is Code.STORAGE_UNAVAILABLE:
                 raise
-            raise Closing(NOT_ALLOWED) from refusal
+            raise websockets.Closing(websockets.NOT_ALLOWED) from refusal
 
     async def _handle(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
         act = {"bind": self._bind, "message": self._message, "stop": self._stop}[frame.type]
@@ -159,22 +148,19 @@ class _Connection:
 
     async def _message(self, group: asyncio.TaskGroup, frame: InFrame) -> None:
         async with self._binding:
-            received = await send_line(self._services, self._access, self._line(frame))
+            line = ChatLine(
+                text=frame.text,
+                session_id=frame.session_id or (str(self._active) if self._active is not None else None),
+                client_instance_id=frame.client_instance_id,
+                client_message_id=frame.client_message_id or None,
+                answers_run_id=frame.answers_run_id,
+                attachments=frame.attachments,
+            )
+            received = await send_line(self._services, self._access, line)
             self._listen(group, received.key)
         if received.done is not None:
             session_id, reply = received.key.conversation, received.done.reply
             self._send(Frame(type="assistant_done", session_id=session_id, text=reply, command=True))
-
-    def _line(self, frame: InFrame) -> ChatLine:
-        named = frame.session_id or (str(self._active) if self._active is not None else None)
-        return ChatLine(
-            text=frame.text,
-            session_id=named,
-            client_instance_id=frame.client_instance_id,
-            client_message_id=frame.client_message_id or None,
-            answers_run_id=frame.answers_run_id,
-            attachments=frame.attachments,
-        )
 
     async def _stop(self, _group: asyncio.TaskGroup, frame: InFrame) -> None:
         def work(tx: Tx) -> tuple[SessionKey, list[str]]:
@@ -224,11 +210,9 @@ class _Connection:
         async for page in feed_pages(self._services.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
             async with self._binding:
                 bound = [event for event in page if event.key in self._listeners]
-                for event in bound and await self._services.db.read(partial(self._visible, events=bound)):
+                seen = partial(visible_events, access=self._access, events=bound)
+                for event in bound and await self._services.db.read(seen):
                     self._send_event(event)
-
-    def _visible(self, tx: Tx, *, events: list[Event]) -> list[Event]:
-        return visible_events(tx, self._access, events)
 
     def _send_event(self, event: Event) -> None:
         # Live text is sent in the next round of the loop, an event only after its commit, so they stay in order.
@@ -247,11 +231,11 @@ class _Connection:
             self._out.put_nowait(frame)
         except asyncio.QueueFull:
             # The client does not read.
-            raise Closing(TRY_AGAIN_LATER) from None
+            raise websockets.Closing(websockets.TRY_AGAIN_LATER) from None
 
     async def _write(self) -> None:
         while True:
-            await send_value(self._socket, await self._out.get())
+            await websockets.send_value(self._socket, await self._out.get())
 
 
 class _Listener:

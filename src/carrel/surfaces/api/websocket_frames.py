@@ -3,7 +3,7 @@
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, field
 
 from carrel.exchanges import visible_reply
 from carrel.journal import Event
@@ -13,13 +13,6 @@ from carrel.surfaces.api.fields import Reference
 from carrel.surfaces.api.sessions.changes import ClientId
 
 EventType = Literal["typing", "progress_update", "runtime_event", "error"]
-_NAMES = {
-    "session_id": "sessionId",
-    "run_id": "runId",
-    "event_type": "eventType",
-    # The name that clients know.
-    "content": "payload",
-}
 _body = msgspec.json.Decoder(dict[str, Any]).decode
 # The type of frame for each event; other events are not sent.
 _EVENT_TYPES: dict[str, EventType] = {
@@ -51,7 +44,7 @@ class InFrame(Input, frozen=True, kw_only=True):
     attachments: tuple[NewFile, ...] = ()
 
 
-class Frame(Struct, frozen=True, kw_only=True, rename=_NAMES, omit_defaults=True):
+class Frame(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What a client receives."""
 
     type: Literal["assistant_chunk", "assistant_done", "system_event"]
@@ -60,7 +53,8 @@ class Frame(Struct, frozen=True, kw_only=True, rename=_NAMES, omit_defaults=True
     text: str | UnsetType = UNSET
     command: bool | UnsetType = UNSET
     event_type: EventType | UnsetType = UNSET
-    content: dict[str, Any] | UnsetType = UNSET
+    # The name that clients know.
+    content: dict[str, Any] | UnsetType = field(name="payload", default=UNSET)
     seq: int | UnsetType = UNSET
 
 

@@ -17,15 +17,11 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 STATIC = Path(__file__).parent / "static"
-
 PAGE = "index.html"
-
 # The files in it have a hash of their content in their names.
 HASHED = "assets/"
-
 # Which files each page needs beyond those named in the HTML; written by the build.
 PRELOADS = "preloads.json"
-
 # Every path of the page; its script reads the ids and keys in them.
 _PLACES = (
     "board", "sessions", "runs", "memory", "isolation", "search", "agents", "goals", "schedules", "spaces", "tokens",
@@ -33,14 +29,12 @@ _PLACES = (
 )  # fmt: skip
 _WITH_IDS = ("chat", "sessions", "runs", "isolation", "tasks")
 PAGE_PATHS = ("/", "/chat", *(f"/{place}" for place in _PLACES), *(f"/{place}/{{id:path}}" for place in _WITH_IDS))
-
 MEDIA_TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
-
 ALLOWED_SOURCES = {
     "default-src": "'none'",
     "script-src": "'self'",
@@ -52,11 +46,8 @@ ALLOWED_SOURCES = {
     "base-uri": "'none'",
     "frame-ancestors": "'none'",
 }
-
-CONTENT_POLICY = "; ".join(f"{kind} {sources}" for kind, sources in ALLOWED_SOURCES.items())
-
 HEADERS = {
-    "Content-Security-Policy": CONTENT_POLICY,
+    "Content-Security-Policy": "; ".join(f"{kind} {sources}" for kind, sources in ALLOWED_SOURCES.items()),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
@@ -72,14 +63,15 @@ class StaticFile(Struct, frozen=True, kw_only=True):
     immutable: bool
 
 
-def read_files(folder: Path = STATIC) -> dict[str, StaticFile]:
+@cache
+def read_files() -> dict[str, StaticFile]:
     """Read every file of the dashboard, by its path within the folder."""
     files = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(STATIC.rglob("*")):
         media_type = MEDIA_TYPES.get(path.suffix)
         if path.is_file() and media_type is not None:
             content = path.read_bytes()
-            name = path.relative_to(folder).as_posix()
+            name = path.relative_to(STATIC).as_posix()
             files[name] = StaticFile(
                 content=content,
                 media_type=media_type,
@@ -93,7 +85,9 @@ class Preloads:
     """The Link header of every page, so that a browser asks for the page's files before it has run a script."""
 
     def __init__(self, needed: dict[str, list[str]]) -> None:
-        self._links = [(_address(path), ", ".join(map(_link, files))) for path, files in needed.items()]
+        # In the mode of the page's own scripts; a browser does not use a file preloaded in another mode.
+        link = "</static/{}>; rel=modulepreload; crossorigin".format
+        self._links = [(_address(path), ", ".join(map(link, files))) for path, files in needed.items()]
 
     def of(self, path: str) -> dict[str, str]:
         """Return the header for the page at a path; empty if it needs no more files, or if there is no page."""
@@ -107,14 +101,9 @@ def _address(path: str) -> re.Pattern[str]:
     return re.compile("/".join(parts))
 
 
-def _link(file: str) -> str:
-    # In the mode of the page's own scripts; a browser does not use a file preloaded in another mode.
-    return f"</static/{file}>; rel=modulepreload; crossorigin"
-
-
 def routes() -> list[BaseRoute]:
     """Return the routes of the page and its files, which are read once and not per request."""
-    files = _files()
+    files = read_files()
     preloads = Preloads(msgspec.json.decode((STATIC / PRELOADS).read_bytes(), type=dict[str, list[str]]))
 
     async def page(request: Request) -> Response:
@@ -132,29 +121,24 @@ def routes() -> list[BaseRoute]:
 
 def missing_page(request: Request) -> Response | None:
     """Return the dashboard, which says that there is nothing at this address; None for a program."""
-    if not _wants_page(request):
+    if request.method not in ("GET", "HEAD") or "text/html" not in request.headers.get("accept", ""):
         return None
-    return Response(_files()[PAGE].content, 404, {**HEADERS, "Cache-Control": "no-cache"}, MEDIA_TYPES[".html"])
-
-
-def _wants_page(request: Request) -> bool:
-    return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
-
-
-@cache
-def _files() -> dict[str, StaticFile]:
-    return read_files()
+    return Response(read_files()[PAGE].content, 404, {**HEADERS, "Cache-Control": "no-cache"}, MEDIA_TYPES[".html"])
 
 
 def respond(request: Request, file: StaticFile, more: dict[str, str] | None = None) -> Response:
     """Return the file, compressed if the client accepts that, or 304 if the client already has it."""
     caching = "public, max-age=31536000, immutable" if file.immutable else "no-cache"
     headers = {**HEADERS, **(more or {}), "Cache-Control": caching, "ETag": file.etag, "Vary": "Accept-Encoding"}
-    compress = takes_gzip(request.headers.get("accept-encoding", ""))
+    # Named without being refused.
+    is_gzip = r"(^|,)\s*gzip\s*(,|$|;\s*q=(1|0\.0*[1-9]))"
+    compress = re.search(is_gzip, request.headers.get("accept-encoding", ""), re.IGNORECASE) is not None
     if compress:
         # A strong tag identifies one coding of the content.
         headers["ETag"] = f'{file.etag[:-1]}-gzip"'
-    if has_current(request.headers.get("if-none-match", ""), headers["ETag"]):
+    # Proxies may have marked a tag weak.
+    held = {tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")}
+    if held & {headers["ETag"], "*"}:
         return Response(status_code=304, headers=headers)
     if compress:
         headers["Content-Encoding"] = "gzip"
@@ -164,14 +148,3 @@ def respond(request: Request, file: StaticFile, more: dict[str, str] | None = No
 @cache
 def _compressed(file: StaticFile) -> bytes:
     return gzip.compress(file.content, mtime=0)
-
-
-def takes_gzip(accept_encoding: str) -> bool:
-    """Return whether Accept-Encoding names gzip without refusing it."""
-    return re.search(r"(^|,)\s*gzip\s*(,|$|;\s*q=(1|0\.0*[1-9]))", accept_encoding, re.IGNORECASE) is not None
-
-
-def has_current(if_none_match: str, etag: str) -> bool:
-    """Return whether If-None-Match names this ETag; proxies may have marked it weak."""
-    named = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
-    return etag in named or "*" in named

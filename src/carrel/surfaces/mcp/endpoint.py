@@ -82,25 +82,22 @@ class Endpoint:
         if request.method != "GET":
             await protocol.serve(await _with_body(request), answer)
             return
+
+        async def look() -> Access:
+            return (await tool_caller(request, self._services, self._wrong)).caller.access
+
+        caller: ExternalCaller = request.state.caller
         # A stream that may never end must not delay the end of the server.
         async with asyncio.TaskGroup() as group:
             ends: set[asyncio.Task[object]] = {
                 group.create_task(protocol.serve(request, answer)),
                 group.create_task(self._services.closing.wait()),
-                group.create_task(self._until_revoked(request)),
+                group.create_task(until_revoked(self._services, caller.caller.access, look)),
             }
             done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for end in ends - done:
                 end.cancel()
         await answer.end()
-
-    async def _until_revoked(self, request: Request) -> Refusal:
-        caller: ExternalCaller = request.state.caller
-
-        async def look() -> Access:
-            return (await tool_caller(request, self._services, self._wrong)).caller.access
-
-        return await until_revoked(self._services, caller.caller.access, look)
 
     def _new_protocol(self) -> "Protocol":
         from carrel.surfaces.mcp.protocol import Protocol

@@ -65,8 +65,12 @@ class Protocol:
         self._version = services.version
         self._calls = ExternalCalls(services.db, services.watch, services.closing)
         server = self._server()
-        self._plain = self._transport(server, json_response=True)
-        self._streaming = self._transport(server, json_response=False)
+        self._plain, self._streaming = (
+            StreamableHTTPSessionManager(
+                server, json_response=is_plain, stateless=True, max_request_body_size=BODY_BYTES_MAX
+            )
+            for is_plain in (True, False)
+        )
 
     def _server(self) -> Server[Any]:
         server = _ToolServer(
@@ -84,11 +88,6 @@ class Protocol:
         # The default only traces every request.
         server.middleware.clear()
         return server
-
-    def _transport(self, server: Server[Any], *, json_response: bool) -> StreamableHTTPSessionManager:
-        return StreamableHTTPSessionManager(
-            server, json_response=json_response, stateless=True, max_request_body_size=BODY_BYTES_MAX
-        )
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

@@ -54,19 +54,11 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
         return Provenance.of_person(self.access, self.channel)
 
 
-class Created(Struct, frozen=True):
-    """The response; `is_new` unless it was created before under the same idempotency key."""
-
-    response: Response
-    is_new: bool
-
-
 def prepare(
     access: Access, hints: TargetHints, request: CreateResponse, digest: str, key: str | None
 ) -> PreparedRequest:
     """Read a request as far as possible without the database."""
     given = read_input(request.input)
-    links = given.message.links if given.message is not None else ()
     extras = TurnExtras(
         instructions=request.instructions or None,
         model=hints.backing_model,
@@ -74,7 +66,7 @@ def prepare(
         options=options_of(request),
         before=given.before,
         after=given.after,
-        parts=links,
+        parts=given.message.links if given.message is not None else (),
     )
     if len(msgspec.json.encode((structs.asdict(extras),))) > RESPONSE_EXTRAS_BYTES_MAX:
         message = f"Everything but the newest message may have at most {RESPONSE_EXTRAS_BYTES_MAX} bytes in all."
@@ -84,15 +76,15 @@ def prepare(
     )  # fmt: skip
 
 
-def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> Created:
-    """Create the response to a request; under the same idempotency key, return the first one."""
+def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> tuple[Response, bool]:
+    """Return the response to a request, and whether it is new: under the same idempotency key, return the first one."""
     known = _repeated(tx, prepared)
     if known is not None:
-        return Created(known, is_new=False)
+        return known, False
     target = find_target(tx, prepared.access, prepared.hints, kept)
     waiting = _waiting(tx, prepared, target)
     if waiting is not None:
-        return Created(_continue(tx, prepared, target, waiting), is_new=True)
+        return _continue(tx, prepared, target, waiting), True
     if prepared.input.message is None:
         raise wrong("input", "There is no message of the user, and no output that is waited for.")
     envelope = Envelope(
@@ -105,7 +97,7 @@ def create(tx: Tx, prepared: PreparedRequest, rules: Rules, kept: set[str]) -> C
     end_unanswered(tx, prepared.access, target.key, prepared.input.made)
     response = _new(tx, prepared, target, run)
     insert_response(tx, prepared.access, response)
-    return Created(response, is_new=True)
+    return response, True
 
 
 def _repeated(tx: Tx, prepared: PreparedRequest) -> Response | None:
@@ -129,8 +121,7 @@ def _waiting(tx: Tx, prepared: PreparedRequest, target: Target) -> Run | None:
         lock_lane(tx, prepared.access, str(target.key))
         newest = newest_response(tx, prepared.access, target.run.id)
         is_last = newest is not None and newest.id == target.previous.id
-        waits = _live_waiting(tx, prepared, target) if is_last else {}
-        run = waits.get(target.run.id)
+        run = _live_waiting(tx, prepared, target).get(target.run.id) if is_last else None
         if run is not None and (given.outputs or (run.waiting_for in ("input", "auth") and given.message is not None)):
             return run
     elif given.outputs:
@@ -161,22 +152,20 @@ def _continue(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Re
     outputs = {}
     for output in given.outputs:
         if output.call_id in pending:
-            outputs[output.call_id] = CallOutput(
-                call=pending[output.call_id], text=output.text, parts=output.parts
-            )  # fmt: skip
+            call = pending[output.call_id]
+            outputs[output.call_id] = CallOutput(call=call, text=output.text, parts=output.parts)
         elif output.call_id not in given.replayed:
             raise wrong(output.param, f"No call {output.call_id[:80]} is waiting for an output here.")
     missing = pending.keys() - outputs.keys()
     if missing and (outputs or given.message is None):
         raise wrong("input", f"The output of {', '.join(sorted(missing))[:400]} is missing.")
-    message = _added_message(prepared) if given.message is not None and not _is_replayed(given) else None
     spent, rested_at = run.usage, run.updated_at
     continued, after = continue_run(
         tx,
         prepared.access,
         run.id,
         outputs=list(outputs.values()),
-        message=message,
+        message=_added_message(prepared),
         extras=_added_extras(prepared, extras_of(tx, prepared.access, run.id)),
     )
     newest = newest_response(tx, prepared.access, run.id)
@@ -191,26 +180,22 @@ def _continue(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Re
     return response
 
 
-def _is_replayed(given: ReadInput) -> bool:
-    """Whether the message comes before calls that the input repeats: it was already delivered with them."""
-    return any(item.get("type") == "function_call" for item in given.after)
-
-
-def _added_message(prepared: PreparedRequest) -> Message:
-    """Return the message sent with outputs or as an answer; files given by URL are listed in its text."""
+def _added_message(prepared: PreparedRequest) -> Message | None:
+    """Return the message sent with outputs or as an answer, if any; files given by URL are listed in its text."""
     sent = prepared.input.message
-    assert sent is not None, "called only when there is a message"
+    # A message before calls that the input repeats was already delivered with them.
+    if sent is None or any(item.get("type") == "function_call" for item in prepared.input.after):
+        return None
     text = "\n\n".join(word for word in (sent.text, links_text(sent.links)) if word)
     return _message(prepared, structs.replace(sent, text=text))
 
 
 def _added_extras(prepared: PreparedRequest, first: TurnExtras) -> TurnExtras:
     """Return the extras of the request around the first message; its system messages join its instructions."""
-    items = (*prepared.input.before, *prepared.input.after)
-    instructions = (prepared.extras.instructions, instructions_in(items))
+    added = instructions_in((*prepared.input.before, *prepared.input.after))
     return structs.replace(
         prepared.extras,
-        instructions="\n\n".join(text for text in instructions if text) or None,
+        instructions="\n\n".join(filter(None, (prepared.extras.instructions, added))) or None,
         before=first.before,
         after=first.after,
         parts=first.parts,

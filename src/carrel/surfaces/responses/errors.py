@@ -72,13 +72,3 @@ def wrong(param: str, message: str, code: str = "invalid_params") -> ResponsesEr
 def no_response() -> ResponsesError:
     """Return the error for a response that does not exist or belongs to another caller."""
     return ResponsesError(404, "not_found", "There is no such response, or it is not yours.")
-
-
-def no_previous_response() -> ResponsesError:
-    """Return the same error for a previous response."""
-    return ResponsesError(
-        404,
-        "previous_response_not_found",
-        "There is no response with this id to continue from, or it is not yours.",
-        param="previous_response_id",
-    )

@@ -57,22 +57,29 @@ class _Http:
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, literal paths before those with an id."""
-        responses = self._responses
-        one, input_items, model = f"{_ROOT}/{{id}}", f"{_ROOT}/{{id}}/input_items", f"{_MODELS}/{{name:path}}"
+        responses, one = self._responses, f"{_ROOT}/{{id}}"
+
+        def for_one(work: Callable[[Access, str], Awaitable[Json]]) -> Handler:
+            return lambda request, access: work(access, request.path_params["id"])
+
+        def listed(request: Request, access: Access) -> Awaitable[Json]:
+            return responses.input_items(access, request.path_params["id"], _page(request))
+
+        def model(request: Request, access: Access) -> Awaitable[Json]:
+            return responses.model(access, request.path_params["name"])
+
         return [
             WebSocketRoute(_ROOT, Socket(self._services, self._wrong, responses).serve),
             self._route("POST", _ROOT, self._create),
             self._route("POST", f"{_ROOT}/compact", self._compact),
             self._route("POST", _COMPLETIONS, self._complete),
-            self._route("POST", f"{one}/cancel", lambda request, access: responses.cancel(access, _id(request))),
-            self._route(
-                "GET", input_items, lambda request, access: responses.input_items(access, _id(request), _page(request))
-            ),
-            self._route("GET", one, lambda request, access: responses.read(access, _id(request))),
-            self._route("DELETE", one, lambda request, access: responses.delete(access, _id(request))),
+            self._route("POST", f"{one}/cancel", for_one(responses.cancel)),
+            self._route("GET", f"{one}/input_items", listed),
+            self._route("GET", one, for_one(responses.read)),
+            self._route("DELETE", one, for_one(responses.delete)),
             self._route("GET", _MODELS, lambda _, access: responses.models(access)),
             # The name of a model has a slash.
-            self._route("GET", model, lambda request, access: responses.model(access, request.path_params["name"])),
+            self._route("GET", f"{_MODELS}/{{name:path}}", model),
         ]
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
@@ -96,9 +103,8 @@ class _Http:
         headers = {} if started.is_new else {"Idempotent-Replay": "true"}
         if body.stream:
             return self._stream(request, _frames(started.events()), headers)
-        if body.background:
-            return _answer(await self._responses.shown(access, started.response), headers)
-        return _answer(await self._responses.finished(access, started.response), headers)
+        show = self._responses.shown if body.background else self._responses.finished
+        return _answer(await show(access, started.response), headers)
 
     async def _complete(self, request: Request, access: Access) -> Response:
         raw = await read_body(request)
@@ -120,11 +126,6 @@ class _Http:
     async def _compact(self, request: Request, access: Access) -> Json:
         body: Compact = decode_body(await read_body(request), Compact)
         return await self._responses.compact(access, request.headers, body)
-
-
-def _id(request: Request) -> str:
-    response_id: str = request.path_params["id"]
-    return response_id
 
 
 def _page(request: Request) -> Page:
@@ -167,9 +168,12 @@ class Socket:
         """Serve one connection from its handshake to its end."""
         try:
             access = await self._identify(socket)
-            _refuse_key(socket)
+            if read_key(socket.headers) is not None:
+                # It belongs to one request, and a connection carries many.
+                message = "WebSockets do not support idempotency keys; send the request by POST."
+                raise invalid("X-Idempotency-Key", message)
         except Refusal as refusal:
-            await socket.send_denial_response(from_refusal(refusal).response())
+            await socket.send_denial_response(refusal_response(refusal))
             return
         await socket.accept()
         await websockets.close(socket, await self._answer_until_closed(socket, access))
@@ -225,12 +229,6 @@ class Socket:
             error = refused if isinstance(refused, ResponsesError) else from_refusal(refused)
             kept.discard(previous or "")
             await websockets.send_value(socket, {"type": "error", "status": error.status, "error": error.body()})
-
-
-def _refuse_key(socket: WebSocket) -> None:
-    """Refuse an idempotency key: it belongs to one request, and a connection carries many."""
-    if read_key(socket.headers) is not None:
-        raise invalid("X-Idempotency-Key", "WebSockets do not support idempotency keys; send the request by POST.")
 
 
 def _request(raw: bytes) -> SocketCreate:

@@ -15,16 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from carrel.journal import as_report, entries_of_session
-from carrel.kernel import MS_PER_SECOND, Access, NewAttachment, clip, one_line
-from carrel.kernel.limits import (
-    ATTACHMENT_BYTES_MAX,
-    COMPACTION_CHARS_MAX,
-    COMPACTION_LINE_CHARS_MAX,
-    HISTORY_ROWS_MAX,
-    NAME_CHARS_MAX,
-    RESPONSE_ITEMS_MAX,
-    RESPONSE_OUTPUT_CHARS_MAX,
-)
+from carrel.kernel import MS_PER_SECOND, Access, NewAttachment, clip, limits, one_line
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import ResponsesError, wrong
 from carrel.surfaces.responses.requests import Compact, Json
@@ -33,7 +24,7 @@ from carrel.surfaces.responses.targets import TargetHints, find_target
 _DATA_URL = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)(?:;[\w=.+-]+)*;base64,(?P<content>.*)", re.DOTALL)
 # What a compaction item of this server begins with, and how long its text may be.
 COMPACTION_MARK = "carrel-1."
-_COMPACTION_BYTES_MAX = COMPACTION_CHARS_MAX * 8
+_COMPACTION_BYTES_MAX = limits.COMPACTION_CHARS_MAX * 8
 _LINKS = ("http://", "https://")
 _ROLES = ("user", "assistant", "system", "developer")
 _NO_USAGE = {
@@ -84,10 +75,11 @@ def read_input(given: str | list[Any]) -> ReadInput:
     """Read an input; ResponsesError for an item that cannot be read."""
     if isinstance(given, str):
         given = [{"role": "user", "content": given}]
-    if len(given) > RESPONSE_ITEMS_MAX:
-        raise wrong("input", f"input may have at most {RESPONSE_ITEMS_MAX} items.")
+    if len(given) > limits.RESPONSE_ITEMS_MAX:
+        raise wrong("input", f"input may have at most {limits.RESPONSE_ITEMS_MAX} items.")
     items = [_with_type(f"input.{n}", item) for n, item in enumerate(given)]
-    newest = max((n for n, item in enumerate(items) if _is_from_user(item)), default=None)
+    from_user = [n for n, item in enumerate(items) if (item["type"], item.get("role")) == ("message", "user")]
+    newest = from_user[-1] if from_user else None
     read = [_read(f"input.{n}", item) for n, item in enumerate(items) if n != newest]
     cut = len(items) if newest is None else newest
     return ReadInput(
@@ -128,10 +120,6 @@ def _with_type(param: str, given: Any) -> Json:
     return item
 
 
-def _is_from_user(item: Json) -> bool:
-    return (item["type"], item.get("role")) == ("message", "user")
-
-
 def _read(param: str, item: Json) -> Json | None:
     """Return an earlier item as a model is shown it; None for one that is left out."""
     match item["type"]:
@@ -141,8 +129,7 @@ def _read(param: str, item: Json) -> Json | None:
         case "message":
             return {"type": "message", "role": item["role"], "content": _shown_parts(f"{param}.content", item)}
         case "function_call":
-            call = {name: item[name] for name in ("type", "call_id", "name", "arguments")}
-            return call | {"status": "completed"}
+            return {name: item[name] for name in ("type", "call_id", "name", "arguments")} | {"status": "completed"}
         case "function_call_output":
             output = _output(param, item)
             shown = output.text if output.parts is None else output.parts
@@ -177,8 +164,8 @@ def _parts(param: str, item: Json) -> list[tuple[str, Json]]:
         return [(param, {"type": "input_text", "text": content})]
     if not isinstance(content, list):
         raise wrong(param, "content must be a string or a list of parts.")
-    if len(content) > RESPONSE_ITEMS_MAX:
-        raise wrong(param, f"content may have at most {RESPONSE_ITEMS_MAX} parts.")
+    if len(content) > limits.RESPONSE_ITEMS_MAX:
+        raise wrong(param, f"content may have at most {limits.RESPONSE_ITEMS_MAX} parts.")
     found = [(f"{param}.{n}", part) for n, part in enumerate(content)]
     for at, part in found:
         if not isinstance(part, dict):
@@ -256,8 +243,8 @@ def _output(param: str, item: Json) -> Output:
         parts = None if all(part["type"] == "input_text" for part in shown) else shown
     else:
         raise wrong(f"{param}.output", "output must be a string or a list of parts.")
-    if len(text) > RESPONSE_OUTPUT_CHARS_MAX:
-        raise wrong(f"{param}.output", f"output may have at most {RESPONSE_OUTPUT_CHARS_MAX} characters.")
+    if len(text) > limits.RESPONSE_OUTPUT_CHARS_MAX:
+        raise wrong(f"{param}.output", f"output may have at most {limits.RESPONSE_OUTPUT_CHARS_MAX} characters.")
     return Output(param=f"{param}.call_id", call_id=item["call_id"], text=text, parts=parts)
 
 
@@ -271,8 +258,10 @@ def _file_or_link(param: str, part: Json) -> NewAttachment | None:
     if not isinstance(url, str) or not url:
         raise wrong(f"{param}.{name}", f"{name} is missing." if url is None else f"{name} must be a string.")
     named = part.get("filename")
-    if named is not None and (not isinstance(named, str) or len(named) > NAME_CHARS_MAX):
-        raise wrong(f"{param}.filename", f"A file's name must be a string of at most {NAME_CHARS_MAX} characters.")
+    if named is not None and (not isinstance(named, str) or len(named) > limits.NAME_CHARS_MAX):
+        raise wrong(
+            f"{param}.filename", f"A file's name must be a string of at most {limits.NAME_CHARS_MAX} characters."
+        )
     if url.startswith(_LINKS):
         return None
     mime_type, content = _bytes(f"{param}.{name}", url, named or "")
@@ -291,8 +280,8 @@ def _bytes(param: str, url: str, named: str) -> tuple[str, bytes]:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
         raise wrong(param, "This is not valid base64.") from error
-    if not content or len(content) > ATTACHMENT_BYTES_MAX:
-        raise wrong(param, f"A file must have 1 to {ATTACHMENT_BYTES_MAX} bytes.")
+    if not content or len(content) > limits.ATTACHMENT_BYTES_MAX:
+        raise wrong(param, f"A file must have 1 to {limits.ATTACHMENT_BYTES_MAX} bytes.")
     return mime_type, content
 
 
@@ -326,12 +315,14 @@ def compacted(tx: Tx, access: Access, hints: TargetHints, request: Compact) -> J
     lines: list[tuple[str, str]] = []
     if target.run is not None and target.run.session_id is not None:
         entries = entries_of_session(
-            tx, access, target.run.session_id, limit=HISTORY_ROWS_MAX, tool_results=False
+            tx, access, target.run.session_id, limit=limits.HISTORY_ROWS_MAX, tool_results=False
         )  # fmt: skip
         said = [as_report(entry) for entry in entries if entry.role in ("user", "assistant", "system")]
         lines += [(entry.role, entry.content) for entry in said]
     if request.input is not None:
-        lines += _lines(read_input(request.input))
+        read = read_input(request.input)
+        message = [] if read.message is None else [("user", read.message.text)]
+        lines += [*map(_line, read.before), *message, *map(_line, read.after)]
     item = {"type": "compaction", "id": tx.new_id("cmp"), "encrypted_content": _compact(lines), "created_by": "carrel"}
     return {
         "id": tx.new_id("resp"),
@@ -340,11 +331,6 @@ def compacted(tx: Tx, access: Access, hints: TargetHints, request: Compact) -> J
         "output": [item],
         "usage": _NO_USAGE,
     }
-
-
-def _lines(read: ReadInput) -> list[tuple[str, str]]:
-    message = [] if read.message is None else [("user", read.message.text)]
-    return [*map(_line, read.before), *message, *map(_line, read.after)]
 
 
 def _line(item: Json) -> tuple[str, str]:
@@ -361,9 +347,9 @@ def _line(item: Json) -> tuple[str, str]:
 def _compact(lines: Sequence[tuple[str, str]]) -> str:
     """Encode a transcript, given as pairs of role and text, in one opaque string."""
     kept: list[str] = []
-    space = COMPACTION_CHARS_MAX
+    space = limits.COMPACTION_CHARS_MAX
     for role, text in reversed(lines):
-        line = f"{role}: {clip(one_line(text), COMPACTION_LINE_CHARS_MAX)}"
+        line = f"{role}: {clip(one_line(text), limits.COMPACTION_LINE_CHARS_MAX)}"
         space -= len(line) + 1
         if space < 0:
             break

@@ -32,12 +32,8 @@ def _list(item: Schema) -> Schema:
     return {"type": "array", "items": item, "maxItems": RESPONSE_ITEMS_MAX}
 
 
-def _parts(*parts: Schema) -> Schema:
-    return {"anyOf": [_TEXT, _list({"anyOf": list(parts)})]}
-
-
 def _message(role: Schema, *parts: Schema) -> Schema:
-    fields = _object(role=role, content=_parts(*parts))
+    fields = _object(role=role, content={"anyOf": [_TEXT, _list({"anyOf": list(parts)})]})
     # The type of a message may be left out.
     fields["properties"]["type"] = {"enum": ["message", None]}
     return fields

@@ -69,30 +69,15 @@ def describe() -> list[Operation]:
     listed = _object("list", data={"type": "array", "items": _MODEL})
     deleted = _object("response", id=_TEXT, deleted={"const": True})
     compacted = _object("response.compaction", id=_TEXT, output=_ITEMS)
+    created, streamed = (*_TARGET, IDEMPOTENCY_KEY), ("application/json", "text/event-stream")
     return [
-        _operation(
-            "POST",
-            "responses",
-            "create_response",
-            "Send an input to an agent; the answer is its response, or its events with `stream`.",
-            _RESPONSE,
-            body=CreateResponse,
-            uses=(Function,),
-            headers=(*_TARGET, IDEMPOTENCY_KEY),
-            media=("application/json", "text/event-stream"),
-        ),
-        _operation(
-            "POST",
-            "chat/completions",
-            "create_completion",
-            "Send messages to an agent; the answer is a completion, or its chunks with `stream`.",
-            _COMPLETION,
-            body=CreateCompletion,
-            uses=(ChatTool,),
-            headers=(*_TARGET, IDEMPOTENCY_KEY),
-            media=("application/json", "text/event-stream"),
-            errors=(*_WRITE_ERRORS, 424),
-        ),
+        _operation("POST", "responses", "create_response",
+                   "Send an input to an agent; the answer is its response, or its events with `stream`.", _RESPONSE,
+                   body=CreateResponse, uses=(Function,), headers=created, media=streamed),
+        _operation("POST", "chat/completions", "create_completion",
+                   "Send messages to an agent; the answer is a completion, or its chunks with `stream`.", _COMPLETION,
+                   body=CreateCompletion, uses=(ChatTool,), headers=created, media=streamed,
+                   errors=(*_WRITE_ERRORS, 424)),
         _operation("POST", "responses/compact", "compact_response", "Get a transcript as one item.", compacted,
                    body=Compact, headers=_TARGET),
         _operation("GET", one, "get_response", "Get a response as it is now.", _RESPONSE),

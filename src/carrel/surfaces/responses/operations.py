@@ -46,12 +46,11 @@ class Responses:
         check(request)
         hints = read_hints(headers, request.model, request.user, request.previous_response_id)
         prepared = prepare(access, hints, request, sha256(raw).hexdigest(), key)
-        created = await services.db.write(lambda tx: create(tx, prepared, services.rules, kept))
-        response = created.response
+        response, is_new = await services.db.write(lambda tx: create(tx, prepared, services.rules, kept))
         # Gathered from now on, before the turn can produce text; later, its beginning would be missing.
-        words = services.live.gather(access.account_id, response.run_id) if created.is_new else None
+        words = services.live.gather(access.account_id, response.run_id) if is_new else None
         return StartedResponse(
-            response=response, is_new=created.is_new, events=lambda: follow(services, access, response, words)
+            response=response, is_new=is_new, events=lambda: follow(services, access, response, words)
         )
 
     async def finished(self, access: Access, response: Response) -> Json:

@@ -1,49 +1,38 @@
 """Requests of Open Responses: their fields with types and bounds, and what a response repeats of them."""
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
-from carrel.kernel import wrong_value
-from carrel.kernel.limits import (
-    INSTRUCTIONS_EXTRA_CHARS_MAX,
-    MESSAGE_CHARS_MAX,
-    NAME_CHARS_MAX,
-    RESPONSE_METADATA_CHARS_MAX,
-    RESPONSE_METADATA_NAME_CHARS_MAX,
-    RESPONSE_METADATA_PAIRS_MAX,
-    RESPONSE_TOOLS_MAX,
-)
+from carrel.kernel import limits, wrong_value
 from carrel.surfaces.http.openapi import NO_NUL
 from carrel.surfaces.responses.errors import wrong
 from carrel.surfaces.responses.input_schema import INPUT_ITEMS, INPUT_TEXT, TRANSCRIPT_ITEMS, TRANSCRIPT_TEXT
 from carrel.tools import CATALOG
 
 Json = dict[str, Any]
+T = TypeVar("T")
 # The name of a model: an agent's, or none for the default one.
 MODEL = r"(?:carrel|openclaw)(?:/([^\n\u0000]+))?|(?:openclaw|agent):([^\n\u0000]+)"
-Short = Annotated[str, Meta(max_length=NAME_CHARS_MAX)]
+Short = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX)]
 FUNCTION_NAME = r"[a-zA-Z0-9_-]{1,64}"
 _FUNCTION_NAME = re.compile(FUNCTION_NAME)
+_BUILT_IN = [name for tool in CATALOG.offered() for name in tool.names]
 Input = Annotated[str, Meta(extra_json_schema=INPUT_TEXT)] | Annotated[list[Any], Meta(extra_json_schema=INPUT_ITEMS)]
 # A transcript to compact may be longer than a message, and empty if there is a previous response.
 Transcript = (
     Annotated[str, Meta(extra_json_schema=TRANSCRIPT_TEXT)]
     | Annotated[list[Any], Meta(extra_json_schema=TRANSCRIPT_ITEMS)]
 )
-Model = Annotated[str, Meta(max_length=NAME_CHARS_MAX, extra_json_schema={"pattern": f"^(?:{MODEL})$"})]
-Metadata = Annotated[
-    dict[str, str],
-    Meta(
-        extra_json_schema={
-            "maxProperties": RESPONSE_METADATA_PAIRS_MAX,
-            "propertyNames": {"maxLength": RESPONSE_METADATA_NAME_CHARS_MAX, "pattern": NO_NUL},
-            "additionalProperties": {"type": "string", "maxLength": RESPONSE_METADATA_CHARS_MAX, "pattern": NO_NUL},
-        }
-    ),
-]
+Model = Annotated[str, Meta(max_length=limits.NAME_CHARS_MAX, extra_json_schema={"pattern": f"^(?:{MODEL})$"})]
+_PAIRS = {
+    "maxProperties": limits.RESPONSE_METADATA_PAIRS_MAX,
+    "propertyNames": {"maxLength": limits.RESPONSE_METADATA_NAME_CHARS_MAX, "pattern": NO_NUL},
+    "additionalProperties": {"type": "string", "maxLength": limits.RESPONSE_METADATA_CHARS_MAX, "pattern": NO_NUL},
+}
+Metadata = Annotated[dict[str, str], Meta(extra_json_schema=_PAIRS)]
 
 
 class In(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -73,15 +62,7 @@ class StreamOptions(In, frozen=True, kw_only=True):
 class NamedFunction(In, frozen=True, kw_only=True):
     """A function that the caller executes, without the tool's type."""
 
-    name: Annotated[
-        str,
-        Meta(
-            extra_json_schema={
-                "pattern": f"^{FUNCTION_NAME}$",
-                "not": {"enum": [name for tool in CATALOG.offered() for name in tool.names]},
-            }
-        ),
-    ]
+    name: Annotated[str, Meta(extra_json_schema={"pattern": f"^{FUNCTION_NAME}$", "not": {"enum": _BUILT_IN}})]
     description: str | None = None
     parameters: Json | None = None
     strict: bool | None = None
@@ -98,7 +79,7 @@ _OPTIONS = (
     "tool_choice", "parallel_tool_calls", "max_output_tokens", "temperature", "top_p", "presence_penalty",
     "frequency_penalty",
 )  # fmt: skip
-_TOOLS = {"maxItems": RESPONSE_TOOLS_MAX, "items": {"$ref": "#/components/schemas/Function"}}
+_TOOLS = {"maxItems": limits.RESPONSE_TOOLS_MAX, "items": {"$ref": "#/components/schemas/Function"}}
 _CHOICE = {
     "properties": {"type": {"enum": ["function", "allowed_tools"]}, "mode": {"enum": ["none", "auto", "required"]}},
     "required": ["type"],
@@ -110,9 +91,9 @@ class CreateResponse(In, frozen=True, kw_only=True):
 
     model: Model | None = None
     input: Input
-    instructions: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)] | None = None
+    instructions: Annotated[str, Meta(max_length=limits.MESSAGE_CHARS_MAX)] | None = None
     previous_response_id: Short | None = None
-    user: Annotated[str, Meta(max_length=MESSAGE_CHARS_MAX)] | None = None
+    user: Annotated[str, Meta(max_length=limits.MESSAGE_CHARS_MAX)] | None = None
     tools: Annotated[list[Any], Meta(extra_json_schema=_TOOLS)] | None = None
     tool_choice: Literal["none", "auto", "required"] | Annotated[Json, Meta(extra_json_schema=_CHOICE)] | None = None
     parallel_tool_calls: bool | None = None
@@ -149,20 +130,19 @@ class Compact(In, frozen=True, kw_only=True):
     model: Model
     input: Transcript | None = None
     previous_response_id: Short | None = None
-    instructions: Annotated[str, Meta(max_length=INSTRUCTIONS_EXTRA_CHARS_MAX)] | None = None
+    instructions: Annotated[str, Meta(max_length=limits.INSTRUCTIONS_EXTRA_CHARS_MAX)] | None = None
     prompt_cache_key: Annotated[str, Meta(max_length=64)] | None = None
 
 
 def functions_of(request: CreateResponse) -> list[Json]:
     """Return the caller's functions, as responses repeat them and models are offered them."""
     given = request.tools or []
-    if len(given) > RESPONSE_TOOLS_MAX:
-        raise wrong("tools", f"tools may have at most {RESPONSE_TOOLS_MAX} items.")
-    ours = {name for tool in CATALOG.offered() for name in tool.names}
+    if len(given) > limits.RESPONSE_TOOLS_MAX:
+        raise wrong("tools", f"tools may have at most {limits.RESPONSE_TOOLS_MAX} items.")
     found: dict[str, Json] = {}
     for n, one in enumerate(given):
         function = _function(f"tools.{n}", one)
-        if function.name in ours:
+        if function.name in _BUILT_IN:
             raise wrong(f"tools.{n}.name", f"{function.name} is the name of a built-in tool; choose another name.")
         if function.name in found:
             raise wrong(f"tools.{n}.name", f"There are two tools named {function.name}.")
@@ -171,17 +151,21 @@ def functions_of(request: CreateResponse) -> list[Json]:
 
 
 def _function(param: str, one: Any) -> Function:
-    kind = one.get("type") if isinstance(one, dict) else None
-    if kind != "function":
+    if not isinstance(one, dict) or one.get("type") != "function":
         raise wrong(f"{param}.type", "Only functions are supported: type must be 'function'.")
-    try:
-        function = msgspec.convert(one, Function)
-    except msgspec.ValidationError as error:
-        refused = wrong_value(error, Function)
-        raise wrong(f"{param}.{refused.field}" if refused.field else param, refused.message) from error
+    function = read_part(one, Function, param)
     if not _FUNCTION_NAME.fullmatch(function.name):
         raise wrong(f"{param}.name", "A function's name must be 1 to 64 letters, digits, _ and -.")
     return function
+
+
+def read_part(given: Any, kind: type[T], param: str) -> T:
+    """Return a part of a request as its type; ResponsesError for a wrong one."""
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        refused = wrong_value(error, kind)
+        raise wrong(f"{param}.{refused.field}" if refused.field else param, refused.message) from error
 
 
 def check(request: CreateResponse) -> None:
@@ -189,11 +173,11 @@ def check(request: CreateResponse) -> None:
     if request.background and request.store is False and not request.stream:
         raise wrong("store", "A background response that is neither stored nor streamed could never be read.")
     metadata = request.metadata or {}
-    if len(metadata) > RESPONSE_METADATA_PAIRS_MAX:
-        raise wrong("metadata", f"metadata may have at most {RESPONSE_METADATA_PAIRS_MAX} pairs.")
+    if len(metadata) > limits.RESPONSE_METADATA_PAIRS_MAX:
+        raise wrong("metadata", f"metadata may have at most {limits.RESPONSE_METADATA_PAIRS_MAX} pairs.")
     for name, value in metadata.items():
-        if len(name) > RESPONSE_METADATA_NAME_CHARS_MAX or len(value) > RESPONSE_METADATA_CHARS_MAX:
-            bounds = f"{RESPONSE_METADATA_NAME_CHARS_MAX} and {RESPONSE_METADATA_CHARS_MAX} characters"
+        if len(name) > limits.RESPONSE_METADATA_NAME_CHARS_MAX or len(value) > limits.RESPONSE_METADATA_CHARS_MAX:
+            bounds = f"{limits.RESPONSE_METADATA_NAME_CHARS_MAX} and {limits.RESPONSE_METADATA_CHARS_MAX} characters"
             raise wrong("metadata", f"A name and a value in metadata may have at most {bounds}.")
     choice = request.tool_choice
     if isinstance(choice, dict):

@@ -102,8 +102,7 @@ def _call(entry: Entry) -> Json:
 
 def with_id(response_id: str, index: int, item: Json) -> Json:
     """Return an item with the id of its position in the response."""
-    prefix = "fc" if item["type"] == "function_call" else "msg"
-    return {"id": f"{prefix}_{response_id.removeprefix('resp_')}_{index}"} | item
+    return {"id": f"{_PREFIXES[item['type']]}_{response_id.removeprefix('resp_')}_{index}"} | item
 
 
 def cut_short(run: Run) -> str | None:
@@ -141,16 +140,18 @@ def render(state: ResponseState, *, status: str | None = None, output: list[Json
     is_over = shown not in ("queued", "in_progress")
     items = [with_id(response.id, index, item) for index, item in enumerate(state.items)]
     request = _decode(response.request)
+    reasons = {"cancelled": run.reason or "cancelled", "incomplete": cut_short(run)}
+    error = {"code": run.error_code or "server_error", "message": run.error_message or "The run failed."}
     return {
         "id": response.id,
         "object": "response",
         "created_at": response.created_at // MS_PER_SECOND,
         "completed_at": _rested_at(state) // MS_PER_SECOND if shown == "completed" else None,
         "status": shown,
-        "incomplete_details": _incomplete(state, shown),
+        "incomplete_details": {"reason": reasons[shown]} if shown in reasons else None,
         "previous_response_id": response.previous_id,
         "output": items if output is None else output,
-        "error": _error(run) if shown == "failed" or state.is_held else None,
+        "error": error if shown == "failed" or state.is_held else None,
         "usage": _usage(state) if is_over else None,
         **request,
         "metadata": request["metadata"] | {"runId": run.id, "sessionKey": run.key},
@@ -163,16 +164,6 @@ def _rested_at(state: ResponseState) -> int:
     if state.run.is_left and state.said_at is not None:
         return state.said_at
     return state.run.ended_at or state.run.updated_at
-
-
-def _incomplete(state: ResponseState, status: str) -> Json | None:
-    if status == "cancelled":
-        return {"reason": state.run.reason or "cancelled"}
-    return {"reason": cut_short(state.run)} if status == "incomplete" else None
-
-
-def _error(run: Run) -> Json:
-    return {"code": run.error_code or "server_error", "message": run.error_message or "The run failed."}
 
 
 def _usage(state: ResponseState) -> Json:
@@ -202,7 +193,15 @@ class Page(Struct, frozen=True, kw_only=True):
 
 def list_input(tx: Tx, access: Access, response: Response, page: Page) -> Json:
     """Return a page of a response's input."""
-    items = [_with_input_id(response, n, item) for n, item in enumerate(_input_of(tx, access, response))]
+    run = run_by_id(tx, access, response.run_id)
+    if run is None:
+        raise no_response()
+    asked = _continuation(tx, access, run, response) if response.stretch else _beginning(tx, access, run)
+    # No item of the output has such an id.
+    prefix = f"{response.id.removeprefix('resp_')}_in"
+    items = [
+        {"id": f"{_PREFIXES[item['type']]}_{prefix}{n}", "status": "completed"} | item for n, item in enumerate(asked)
+    ]
     if page.order == "desc":
         items.reverse()
     if page.after is not None:
@@ -220,19 +219,6 @@ def list_input(tx: Tx, access: Access, response: Response, page: Page) -> Json:
     }
 
 
-def _with_input_id(response: Response, index: int, item: Json) -> Json:
-    """Return an item with an id that no item of the output has."""
-    named = f"{_PREFIXES[item['type']]}_{response.id.removeprefix('resp_')}_in{index}"
-    return {"id": named, "status": "completed"} | item
-
-
-def _input_of(tx: Tx, access: Access, response: Response) -> list[Json]:
-    run = run_by_id(tx, access, response.run_id)
-    if run is None:
-        raise no_response()
-    return _continuation(tx, access, run, response) if response.stretch else _beginning(tx, access, run)
-
-
 def _beginning(tx: Tx, access: Access, run: Run) -> list[Json]:
     """Return the input that started a run."""
     extras = extras_of(tx, access, run.id)
@@ -248,22 +234,16 @@ def _continuation(tx: Tx, access: Access, run: Run, response: Response) -> list[
         if entry.role == "user":
             items.append(_asked_message(tx, access, entry.content, entry.attachment_ids))
         elif entry.role == "toolResult" and is_sender_call(entry):
-            items.append(_asked_output(entry))
+            details = entry.details or {}
+            output = details.get("output", entry.content)
+            items.append({"type": "function_call_output", "call_id": details["callId"], "output": output})
         else:
             break
     return items[::-1]
 
 
-def _asked_message(
-    tx: Tx, access: Access, text: str, file_ids: tuple[str, ...], links: tuple[Json, ...] = ()
-) -> Json:  # fmt: skip
+def _asked_message(tx: Tx, access: Access, text: str, file_ids: tuple[str, ...], links: tuple[Json, ...] = ()) -> Json:
     """Return a message with only the names of its files: the caller has them."""
     files = [{"type": "input_file", "filename": file.name} for file in attachment_heads(tx, access, file_ids)]
     words = [{"type": "input_text", "text": text}] if text else []
     return {"type": "message", "role": "user", "content": [*words, *files, *links]}
-
-
-def _asked_output(entry: Entry) -> Json:
-    details = entry.details or {}
-    output = details.get("output", entry.content)
-    return {"type": "function_call_output", "call_id": details["callId"], "output": output}

@@ -15,7 +15,7 @@ from carrel.runs import Run, live_runs_of_lane, run_by_id
 from carrel.sessions import FoundSession, find_session
 from carrel.storage import Tx
 from carrel.surfaces.http.tool_callers import SESSION_HEADER
-from carrel.surfaces.responses.errors import ResponsesError, no_previous_response, wrong
+from carrel.surfaces.responses.errors import ResponsesError, wrong
 from carrel.surfaces.responses.requests import MODEL, Json
 from carrel.surfaces.responses.store import Response, response_by_id
 
@@ -140,7 +140,8 @@ def _continuation(tx: Tx, access: Access, hints: TargetHints, named: Agent | Non
     previous = own_response(tx, access, hints.previous_id, kept)
     run = None if previous is None else run_by_id(tx, access, previous.run_id)
     if previous is None or run is None:
-        raise no_previous_response()
+        message = "There is no response with this id to continue from, or it is not yours."
+        raise ResponsesError(404, "previous_response_not_found", message, param="previous_response_id")
     if hints.session is not None and _session(tx, access, hints.session, named).key != run.session_key:
         raise _conflict(SESSION_HEADER, "previous_response_id belongs to another session.")
     if named is not None and named.id != run.agent_id:
@@ -156,18 +157,20 @@ def _session(tx: Tx, access: Access, reference: str, named: Agent | None) -> Fou
     """Return the session that the header names; another caller's is treated as missing."""
     # A key without an agent means the agent that is named elsewhere in the request.
     as_agent = access if named is None else structs.replace(access, agent_id=named.id)
+    message = "There is no such session, or it is not yours."
+    unknown = ResponsesError(401, str(Code.UNKNOWN_SESSION), message, param=SESSION_HEADER)
     try:
         found = find_session(tx, as_agent, reference)
     except Refusal as refusal:
         if refusal.code is Code.NOT_FOUND:
-            raise _unknown_session() from refusal
+            raise unknown from refusal
         refusal.field = SESSION_HEADER
         raise
     if found.key.kind in _RESERVED:
         message = f"A {found.key.kind} session only takes messages from the session that created it."
         raise wrong(SESSION_HEADER, message, str(Code.RESERVED_SESSION_KEY))
     if (named is not None and found.key.agent != named.id) or not _may_use(access, found):
-        raise _unknown_session()
+        raise unknown
     if found.session is not None and found.session.closed_at is not None:
         live = live_runs_of_lane(tx, access, str(found.key))
         if not any(run.state == "running" for run in live):
@@ -185,12 +188,6 @@ def _may_use(access: Access, found: FoundSession) -> bool:
     return found.key.kind in _OWN_KINDS
 
 
-def _unknown_session() -> ResponsesError:
-    return ResponsesError(
-        401, str(Code.UNKNOWN_SESSION), "There is no such session, or it is not yours.", param=SESSION_HEADER
-    )
-
-
 def list_models(tx: Tx, access: Access) -> Json:
     """Return every model."""
     return {"object": "list", "data": [_model(agent) for agent in callable_agents(tx, access)]}
@@ -198,20 +195,17 @@ def list_models(tx: Tx, access: Access) -> Json:
 
 def find_model(tx: Tx, access: Access, name: str) -> Json:
     """Return one model, by any name that a request may use for it."""
+    message = f"There is no model '{name[:80]}', or you may not use it; GET /v1/models lists those you may."
+    missing = ResponsesError(404, "model_not_found", message, param="model")
     try:
         agent = agent_of_model(tx, access, name) or caller_default_agent(tx, access)
     except ResponsesError as unknown:
-        raise _no_model(name) from unknown
+        raise missing from unknown
     if not agent.enabled:
-        raise _no_model(name)
+        raise missing
     return _model(agent)
 
 
 def _model(agent: Agent) -> Json:
     created = agent.created_at // MS_PER_SECOND
     return {"id": f"carrel/{agent.id}", "object": "model", "created": created, "owned_by": "carrel"}
-
-
-def _no_model(name: str) -> ResponsesError:
-    message = f"There is no model '{name[:80]}', or you may not use it; GET /v1/models lists those you may."
-    return ResponsesError(404, "model_not_found", message, param="model")

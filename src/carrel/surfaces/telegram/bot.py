@@ -6,13 +6,7 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import NewAttachment
-from carrel.kernel.limits import (
-    ATTACHMENT_BYTES_MAX,
-    NAME_CHARS_MAX,
-    TELEGRAM_CALL_SECONDS_MAX,
-    TELEGRAM_FILE_SECONDS_MAX,
-)
+from carrel.kernel import NewAttachment, limits
 from carrel.kernel.settings import TelegramSettings
 from carrel.surfaces.telegram.updates import WireFile, address_of, chat_address_text
 from carrel.wire import Wire, WireFault
@@ -80,17 +74,20 @@ class Bot:
 
     async def fetch(self, file: WireFile) -> NewAttachment:
         """Return a file that was sent to the bot; a final BotFault for one that is too large."""
-        if file.file_size is not None and file.file_size > ATTACHMENT_BYTES_MAX:
-            raise _too_large()
+        too_large = BotFault(f"A file may be at most {limits.ATTACHMENT_BYTES_MAX // (1024 * 1024)} MiB.", final=True)
+        if file.file_size is not None and file.file_size > limits.ATTACHMENT_BYTES_MAX:
+            raise too_large
         found = await self.call("getFile", {"file_id": file.file_id})
         path = found.get("file_path") if isinstance(found, dict) else None
         if not isinstance(path, str):
             raise BotFault("getFile returned no path.", final=True)
         content = await self._read(f"{self._base}/file/bot{self._token}/{quote(path)}")
-        if len(content) > ATTACHMENT_BYTES_MAX:
-            raise _too_large()
+        if len(content) > limits.ATTACHMENT_BYTES_MAX:
+            raise too_large
         name, kind = (file.file_name or "file", file.mime_type) if file.mime_type else _PHOTO
-        return NewAttachment(name=name[:NAME_CHARS_MAX], mime_type=kind[:NAME_CHARS_MAX], content=content)
+        return NewAttachment(
+            name=name[: limits.NAME_CHARS_MAX], mime_type=kind[: limits.NAME_CHARS_MAX], content=content
+        )
 
     async def call(self, method: str, body: dict[str, Any]) -> Any:
         """Return the result of one call; BotFault when it fails."""
@@ -100,7 +97,7 @@ class Bot:
                 f"{self._base}/bot{self._token}/{method}",
                 headers={"Content-Type": "application/json"},
                 body=msgspec.json.encode(body),
-                timeout_seconds=TELEGRAM_CALL_SECONDS_MAX,
+                timeout_seconds=limits.TELEGRAM_CALL_SECONDS_MAX,
             )
         except WireFault as fault:
             raise BotFault(f"{method}: {fault.message}") from None
@@ -118,13 +115,9 @@ class Bot:
 
     async def _read(self, url: str) -> bytes:
         try:
-            reply = await self._wire.request("GET", url, timeout_seconds=TELEGRAM_FILE_SECONDS_MAX)
+            reply = await self._wire.request("GET", url, timeout_seconds=limits.TELEGRAM_FILE_SECONDS_MAX)
         except WireFault as fault:
             raise BotFault(f"Fetching the file failed: {fault.message}") from None
         if reply.status != 200:
             raise BotFault(f"Fetching the file failed with status {reply.status}.", final=reply.status == 404)
         return reply.body
-
-
-def _too_large() -> BotFault:
-    return BotFault(f"A file may be at most {ATTACHMENT_BYTES_MAX // (1024 * 1024)} MiB.", final=True)

@@ -14,6 +14,7 @@ import grpc
 from a2a.types import StreamResponse
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.json_format import ParseDict
+from google.protobuf.message import DecodeError
 from google.protobuf.message_factory import GetMessageClass
 from google.rpc.error_details_pb2 import RetryInfo  # type: ignore[import-untyped]
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
@@ -29,11 +30,11 @@ from carrel.surfaces.a2a.caller import (
     require_extensions,
     unsupported_version,
 )
-from carrel.surfaces.a2a.errors import UNAVAILABLE, A2aError, from_refusal
+from carrel.surfaces.a2a.errors import UNAVAILABLE, A2aError, from_refusal, invalid_params
 from carrel.surfaces.a2a.http_binding import last_event_id
 from carrel.surfaces.a2a.operations import SERVICE, Operation, operations_of
 from carrel.surfaces.a2a.protobuf_json import Json
-from carrel.surfaces.a2a.requests import check_request, parse_bytes
+from carrel.surfaces.a2a.requests import check_request
 from carrel.surfaces.a2a.task_stream import UpdateStream
 from carrel.surfaces.http.errors import broken
 from carrel.surfaces.http.identity import Peer, WrongTokens, identify_program, require_caller
@@ -124,7 +125,10 @@ class GrpcHandlers:
         access = await self._identify(asker)
         if parse_version(asker.headers.get("a2a-version", "")) == "0.3":
             raise unsupported_version("A2A 0.3 is not supported over gRPC")
-        request: Any = parse_bytes(operation.request, raw)
+        try:
+            request: Any = operation.request.FromString(raw)
+        except DecodeError as error:
+            raise invalid_params("request", f"This is not a {operation.request.DESCRIPTOR.name}.") from error
         agent = await self._services.db.read(lambda tx: reachable_agent(tx, access, request.tenant or None))
         extensions = known_extensions(asker.headers, self._services)
         caller = Caller(access=access, agent=agent, base_url=self._base_url, extensions=extensions)

@@ -34,12 +34,7 @@ def in_opt_codes() -> Iterator[None]:
     try:
         yield
     except Refusal as refusal:
-        raise _opt_error(refusal) from refusal
-
-
-def _opt_error(refusal: Refusal) -> A2aError:
-    field = _FIELDS.get(refusal.field or "", refusal.field)
-    message = refusal.message.replace(f"{refusal.field} has", f"{field} has")
-    if refusal.code in _KINDS:
-        return A2aError(_KINDS[refusal.code], message, field=field)
-    return A2aError(from_refusal(refusal).kind, message, field=field, retry_after_seconds=refusal.retry_after_seconds)
+        field = _FIELDS.get(refusal.field or "", refusal.field)
+        message = refusal.message.replace(f"{refusal.field} has", f"{field} has")
+        kind, seconds = _KINDS.get(refusal.code) or from_refusal(refusal).kind, refusal.retry_after_seconds
+        raise A2aError(kind, message, field=field, retry_after_seconds=seconds) from refusal

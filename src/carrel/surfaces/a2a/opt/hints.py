@@ -17,8 +17,6 @@ from carrel.surfaces.a2a.requests import HistoryScope, read_scope
 from carrel.surfaces.a2a.task_json import context_of_goal
 from carrel.work import Task
 
-_UNNAMED = "Objective"
-
 
 class Hints(Struct, frozen=True, kw_only=True):
     """What the metadata of a message says; everything but `scope` only while OPT is active."""
@@ -56,7 +54,7 @@ class Hints(Struct, frozen=True, kw_only=True):
         goal_id = tx.new_id("goal")
         message.context_id = message.context_id or goal_id
         text = "\n\n".join(part.text for part in message.parts if part.WhichOneof("content") == "text").strip()
-        name = self.name or text[:OBJECTIVE_HINT_CHARS].strip() or _UNNAMED
+        name = self.name or text[:OBJECTIVE_HINT_CHARS].strip() or "Objective"
         return objectives.begin(lane_of_context(caller, message.context_id), goal_id=goal_id, name=name)
 
     def _named(self, objectives: Objectives, message: WireMessage) -> Task:

@@ -61,13 +61,10 @@ class _Call(Struct, frozen=True):
     def task(self, task_id: str) -> Task:
         return found(self.objectives.find_task(task_id, hold=True), PLAN_TASK_NOT_FOUND)
 
-    def objective(self, goal: Goal, *, plans: bool = True, tasks: bool = True) -> Json:
-        if not plans:
-            return shapes.objective_json(goal)
-        all_tasks = self.objectives.tasks(goal) if tasks else None
-        return shapes.objective_json(goal) | {
-            "plans": [self._shown(plan, all_tasks) for plan in self.objectives.plans(goal)]
-        }
+    def objective(self, goal: Goal, *, tasks: bool = True) -> Json:
+        found_tasks = self.objectives.tasks(goal) if tasks else None
+        plans = [self._shown(plan, found_tasks) for plan in self.objectives.plans(goal)]
+        return shapes.objective_json(goal) | {"plans": plans}
 
     def shown_plan(self, plan: Plan, *, tasks: bool = True) -> Json:
         return self._shown(plan, self.objectives.tasks(plan) if tasks else None)
@@ -95,25 +92,23 @@ def _create_objective(call: _Call, new: shapes.NewObjective) -> Json:
 
 def _get_objective(call: _Call, wanted: shapes.ObjectiveWanted) -> Json:
     goal = call.goal(wanted.id)
-    return {"objective": call.objective(goal, plans=wanted.include_plans, tasks=wanted.include_tasks)}
+    if not wanted.include_plans:
+        return {"objective": shapes.objective_json(goal)}
+    return {"objective": call.objective(goal, tasks=wanted.include_tasks)}
 
 
 def _list_objectives(call: _Call, wanted: shapes.ObjectivesWanted) -> Json:
     status = None if wanted.status is None else shapes.GOAL_STATUS.get(wanted.status, wanted.status)
-    before = _position(wanted.page_token)
+    before = wanted.page_token or None
+    if before and not (before.isascii() and before.replace("_", "").isalnum()):
+        raise invalid_params("pageToken", "pageToken is invalid; send the nextPageToken of the page before.")
     goals, total = call.objectives.page(status=status, before=before, limit=wanted.page_size + 1)
     page = goals[: wanted.page_size]
     return {
-        "objectives": [call.objective(goal, plans=False) for goal in page],
+        "objectives": [*map(shapes.objective_json, page)],
         "nextPageToken": page[-1].id if len(goals) > wanted.page_size else "",
         "totalSize": total,
     }
-
-
-def _position(token: str | None) -> str | None:
-    if token and not (token.isascii() and token.replace("_", "").isalnum()):
-        raise invalid_params("pageToken", "pageToken is invalid; send the nextPageToken of the page before.")
-    return token or None
 
 
 def _update_objective(call: _Call, update: shapes.ObjectiveUpdate) -> Json:

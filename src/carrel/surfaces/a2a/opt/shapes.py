@@ -103,8 +103,6 @@ class Params(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class NewObjective(Params, frozen=True, kw_only=True):
-    """objectives/create."""
-
     name: str
     description: str | None = None
     metadata: Metadata | None = None
@@ -112,16 +110,12 @@ class NewObjective(Params, frozen=True, kw_only=True):
 
 
 class ObjectiveWanted(Params, frozen=True, kw_only=True):
-    """objectives/get."""
-
     id: str
     include_plans: bool = True
     include_tasks: bool = True
 
 
 class ObjectivesWanted(Params, frozen=True, kw_only=True):
-    """objectives/list."""
-
     status: ObjectiveStatus | None = None
     page_size: Annotated[int, Meta(ge=1, le=A2A_PAGE_TASKS_MAX)] = A2A_PAGE_OBJECTIVES
     page_token: str | None = None
@@ -137,14 +131,10 @@ class Update(Params, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ObjectiveUpdate(Update, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """objectives/update."""
-
     status: ObjectiveStatus | UnsetType = UNSET
 
 
 class Replanned(Params, frozen=True, kw_only=True):
-    """objectives/replan."""
-
     id: str
     reason: str | None = None
 
@@ -158,8 +148,6 @@ class NewPlanTask(Params, frozen=True, kw_only=True):
 
 
 class NewPlan(Params, frozen=True, kw_only=True):
-    """plans/create."""
-
     objective_id: str
     name: str
     description: str | None = None
@@ -169,35 +157,25 @@ class NewPlan(Params, frozen=True, kw_only=True):
 
 
 class PlanWanted(Params, frozen=True, kw_only=True):
-    """plans/get."""
-
     id: str
     include_tasks: bool = True
 
 
 class PlanUpdate(Update, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """plans/update."""
-
     status: PlanStatus | UnsetType = UNSET
 
 
 class MoreTasks(Params, frozen=True, kw_only=True):
-    """plans/addTasks."""
-
     id: str
     tasks: Annotated[tuple[NewPlanTask, ...], Meta(min_length=1)]
 
 
 class Link(Params, frozen=True, kw_only=True):
-    """tasks/link."""
-
     plan_task_id: str
     a2a_task_id: str
 
 
 class StatusUpdate(Params, frozen=True, kw_only=True):
-    """tasks/updateStatus."""
-
     id: str
     status: TaskStatus
 

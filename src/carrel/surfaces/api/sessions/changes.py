@@ -1,12 +1,13 @@
-"""Changing sessions: create, rename, message, reset, stop, archive and delete them."""
+"""Changing sessions: create, rename, message, fork, reset, stop, archive and delete them."""
 
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.chats import chosen_key, fresh_key, move_pointer, shared_key
+from carrel.commands import fork
 from carrel.kernel import AT_WORK, PEOPLE, Access, Envelope, Input, Message, Provenance, Shape, invalid
-from carrel.kernel.fields import NewConversationKey, ShortText, Text
+from carrel.kernel.fields import Id, NewConversationKey, ShortText, Text
 from carrel.kernel.limits import CLIENT_ID_CHARS_MAX, WAIT_SECONDS_MAX
 from carrel.runs import deliver, remove_lane_when_stopped, stop_lane
 from carrel.sessions import (
@@ -64,6 +65,13 @@ class SessionMessage(Input, frozen=True, kw_only=True):
     timeout_seconds: int = 0
     # Whether it joins the session's running run at its next step.
     steer: bool = False
+
+
+class NewFork(Input, frozen=True, kw_only=True):
+    """The last entry that the new chat starts with, the newest by default, and what it is called."""
+
+    entry_id: Id | None = None
+    display_name: ShortText | None = None
 
 
 class ResetSession(Shape, frozen=True, kw_only=True):
@@ -145,6 +153,13 @@ async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
         return Reply(202, accepted)
     run = await call.services.wait_for_run(call.access, accepted.run_id, seconds)
     return Reply(200, waited(run, with_key=True))
+
+
+@endpoint("POST", "/api/sessions/{key}/fork", answers={201: SessionNamed}, who=PEOPLE, body=NewFork, creates=True)
+def fork_session(call: Call[NewFork, NoQuery], tx: Tx, access: Access) -> SessionNamed:
+    """Make a private chat with the same agent that starts with what the caller may read, at most up to an entry."""
+    lane = fork(tx, access, call.path("key"), call.body.entry_id, call.body.display_name)
+    return SessionNamed(session_id=lane.conversation, session_key=lane.key)
 
 
 @endpoint("POST", "/api/sessions/{key}/reset", answers={200: ResetSession}, who=PEOPLE)

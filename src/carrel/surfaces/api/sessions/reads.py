@@ -15,13 +15,7 @@ from carrel.sessions import LaneFilter, find_lane, generations_of, kinds_listed_
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_page
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
-from carrel.surfaces.api.sessions.shapes import (
-    SessionShape,
-    generation_shapes,
-    session_shape,
-    session_shapes,
-    with_windows,
-)
+from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape, session_shapes, with_windows
 from carrel.surfaces.api.shapes import RunShape, run_shapes
 from carrel.tools import SessionAccess, SessionHistory, message_shape, session_access, shown_key
 from carrel.visibility import VisibilityMode, entries_seen, is_narrowed
@@ -132,7 +126,7 @@ def read_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> SessionSh
 def read_generations(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the stored generations of a session, newest first."""
     lane, _ = find_lane(tx, access, call.path("key"))
-    return generation_shapes(tx, access, lane, generations_of(tx, access, lane.key))
+    return [session_shape(tx, access, lane, session) for session in generations_of(tx, access, lane.key)]
 
 
 @endpoint("GET", "/api/sessions/{key}/history", answers={200: History}, query=HistoryQuery)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from carrel.agents import Agent, every_agent
+from carrel.agents import every_agent
 from carrel.delivery import Connection
 from carrel.gateway import model_window
 from carrel.journal import entries_by_session
@@ -68,8 +68,8 @@ def session_shapes(tx: Tx, access: Access, rows: list[LaneRow], messages: int) -
     seen = entries_seen(tx, access, [entry.id for said in entries_of.values() for entry in said])
     for row in rows:
         planned, title = planning.get(row.lane.key) or PlanState(key=row.lane.key), titles.get(row.lane.key)
-        shape = _shape(tx, access, recalls, row, row.state, planned)
-        shape = structs.replace(shape, title=_shown(title), waiting_for=awaited.get(row.lane.key))
+        shape = _shape(tx, access, recalls, row, row.state, planned, title)
+        shape = structs.replace(shape, waiting_for=awaited.get(row.lane.key))
         if messages:
             entries = [entry for entry in entries_of.get(shape.session_id or "", []) if entry.id in seen]
             shape = structs.replace(shape, messages=[message_shape(entry, redacted=redacted) for entry in entries])
@@ -86,8 +86,8 @@ def session_shape(tx: Tx, access: Access, lane: Lane, session: Session | None) -
     if session is None or (row.session is not None and session.id == row.session.id):
         return session_shapes(tx, access, [row], 0)[0]
     planning, state = plan_state(tx, access, lane.session_key), _generation_state(tx, access, row, session)
-    shape = _shape(tx, access, Recalls(tx, access), structs.replace(row, session=session), state, planning)
-    return structs.replace(shape, title=_shown(titles_of(tx, access, [lane.key]).get(lane.key)))
+    older, title = structs.replace(row, session=session), titles_of(tx, access, [lane.key]).get(lane.key)
+    return _shape(tx, access, Recalls(tx, access), older, state, planning, title)
 
 
 def with_windows(
@@ -95,25 +95,16 @@ def with_windows(
 ) -> list[SessionShape]:
     """Add the token limit of each session's model, if it is known."""
     agents = {agent.id: agent for agent in every_agent(tx, access)}
-    return [_with_window(shape, agents.get(shape.agent_id), connections) for shape in shapes]
 
+    def with_window(shape: SessionShape) -> SessionShape:
+        agent = agents.get(shape.agent_id)
+        connection = None if agent is None else connections.get(agent.gateway_among(connections))
+        if agent is None or connection is None:
+            return shape
+        window = model_window(connection.gateway, connection.settings, shape.model or agent.profile.model)
+        return structs.replace(shape, context_window=structs.replace(shape.context_window, model_tokens=window))
 
-def _with_window(shape: SessionShape, agent: Agent | None, connections: Mapping[str, Connection]) -> SessionShape:
-    connection = None if agent is None else connections.get(agent.gateway_among(connections))
-    if agent is None or connection is None:
-        return shape
-    window = model_window(connection.gateway, connection.settings, shape.model or agent.profile.model)
-    return structs.replace(shape, context_window=structs.replace(shape.context_window, model_tokens=window))
-
-
-def _shown(title: LaneTitle | None) -> str:
-    # None when it was deleted since it was found.
-    return title.title if title is not None else ""
-
-
-def generation_shapes(tx: Tx, access: Access, lane: Lane, generations: list[Session]) -> list[SessionShape]:
-    """Return every stored generation of a lane, newest first."""
-    return [session_shape(tx, access, lane, session) for session in generations]
+    return [with_window(shape) for shape in shapes]
 
 
 def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) -> State:
@@ -123,13 +114,14 @@ def _generation_state(tx: Tx, access: Access, row: LaneRow, session: Session) ->
 
 
 def _shape(
-    tx: Tx, access: Access, recalls: Recalls, row: LaneRow, state: str, planning: PlanState
+    tx: Tx, access: Access, recalls: Recalls, row: LaneRow, state: str, planning: PlanState, title: LaneTitle | None
 ) -> SessionShape:  # fmt: skip
     lane, session = row.lane, row.session
     shown = session_row(tx, access, access.agent_id, row)
     return SessionShape(
         **structs.asdict(shown),
-        title="",
+        # None when it was deleted since it was found.
+        title="" if title is None else title.title,
         pinned=lane.pinned_at is not None,
         account_id=access.account_id,
         agent_id=lane.agent_id,

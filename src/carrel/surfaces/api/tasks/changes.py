@@ -106,8 +106,7 @@ def patch_task(call: Call[TaskChange, NoQuery], tx: Tx, access: Access) -> TaskS
         require_part(tx, access, "task_status", "task_update")
     if change.assigned_agent_ids is not UNSET or change.assigned_user_ids is not UNSET:
         require_part(tx, access, "task_assign", "task_update")
-    moved = change_task(tx, access, call.path("id"), change, call.services.rules)
-    return task_shape(tx, access, moved.task)
+    return task_shape(tx, access, change_task(tx, access, call.path("id"), change, call.services.rules).task)
 
 
 @endpoint("DELETE", "/api/tasks/{id}", answers={200: one("task", TaskShape)})

@@ -4,23 +4,15 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.kernel import Access, Input
+from carrel.kernel import Access, Input, limits
 from carrel.kernel.fields import AnySession, Cursor, Name
-from carrel.kernel.limits import (
-    ACTIVITY_ROWS_DEFAULT,
-    HISTORY_MESSAGES_DEFAULT,
-    TASK_LIST_ROWS_DEFAULT,
-    TASK_LIST_ROWS_MAX,
-    THREAD_ROWS_DEFAULT,
-    THREAD_ROWS_MAX,
-)
 from carrel.monitoring import Why
 from carrel.sessions import LaneFilter, generations_of, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
 from carrel.surfaces.api.scope import Scoped, SpaceNames, scope_of
-from carrel.surfaces.api.sessions.shapes import SessionShape, generation_shapes
+from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape
 from carrel.work import (
     TaskCriteria,
     TaskFilter,
@@ -47,11 +39,6 @@ class TasksQuery(TaskCriteria, frozen=True, kw_only=True):
     limit: int | None = None
     cursor: Cursor | None = None
 
-    @property
-    def scoped(self) -> Scoped:
-        """From where it looks."""
-        return Scoped(session_key=self.session_key, space_id=self.space_id, allowed_space_ids=self.allowed_space_ids)
-
 
 class ThreadQuery(Input, frozen=True, kw_only=True):
     """Which part of a thread: the newest messages, or those before a number."""
@@ -70,9 +57,10 @@ class TaskHistoryQuery(Input, frozen=True, kw_only=True):
 @endpoint("GET", "/api/tasks", answers={200: page_of("tasks", TaskShape)}, query=TasksQuery)
 def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page[TaskShape]:
     """List the tasks that the caller may read, newest first, or in the order of their columns."""
-    query, limit = call.query, clamp(call.query.limit, TASK_LIST_ROWS_DEFAULT, TASK_LIST_ROWS_MAX)
+    query, limit = call.query, clamp(call.query.limit, limits.TASK_LIST_ROWS_DEFAULT, limits.TASK_LIST_ROWS_MAX)
     criteria = {name: getattr(query, name) for name in TaskCriteria.__struct_fields__}
-    wanted = TaskFilter(**criteria, spaces=scope_of(tx, access, query.scoped, infers=True).allowed)
+    scoped = Scoped(session_key=query.session_key, space_id=query.space_id, allowed_space_ids=query.allowed_space_ids)
+    wanted = TaskFilter(**criteria, spaces=scope_of(tx, access, scoped, infers=True).allowed)
     if query.sort == "position":
         page, following = read_page(
             lambda at, most: list_tasks(tx, access, wanted, by_position=True, after=at, limit=most),
@@ -95,15 +83,15 @@ def read_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> TaskShape:
 @endpoint("GET", "/api/tasks/{id}/thread", answers={200: Thread}, query=ThreadQuery)
 def read_task_thread(call: Call[None, ThreadQuery], tx: Tx, access: Access) -> Thread:
     """Get the newest messages of a task's thread, who has read it, and which agents are working on an answer."""
-    limit = clamp(call.query.limit, THREAD_ROWS_DEFAULT, THREAD_ROWS_MAX)
+    limit = clamp(call.query.limit, limits.THREAD_ROWS_DEFAULT, limits.THREAD_ROWS_MAX)
     return read_thread(tx, access, call.path("id"), limit=limit, before=call.query.before)
 
 
 @endpoint("GET", "/api/tasks/{id}/history", answers={200: TaskHistory}, query=TaskHistoryQuery)
 def read_task_history(call: Call[None, TaskHistoryQuery], tx: Tx, access: Access) -> TaskHistory:
     """Get a task with its newest messages and everything that was done to it."""
-    messages = clamp(call.query.message_limit, HISTORY_MESSAGES_DEFAULT, THREAD_ROWS_MAX)
-    activities = clamp(call.query.activity_limit, ACTIVITY_ROWS_DEFAULT, THREAD_ROWS_MAX)
+    messages = clamp(call.query.message_limit, limits.HISTORY_MESSAGES_DEFAULT, limits.THREAD_ROWS_MAX)
+    activities = clamp(call.query.activity_limit, limits.ACTIVITY_ROWS_DEFAULT, limits.THREAD_ROWS_MAX)
     return read_history(tx, access, call.path("id"), message_limit=messages, activity_limit=activities)
 
 
@@ -111,17 +99,12 @@ def read_task_history(call: Call[None, TaskHistoryQuery], tx: Tx, access: Access
 def list_task_sessions(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the sessions in which agents work on a task: every stored generation of those the caller may see."""
     task = readable_task(tx, access, call.path("id"))[0]
-    rows = [
-        row
-        for archived in (False, True)
-        for row in lane_rows(
-            tx, access, LaneFilter(task_id=task.id, archived=archived), before=None, limit=TASK_LIST_ROWS_MAX
-        )
-    ]
+    filters = [LaneFilter(task_id=task.id, archived=archived) for archived in (False, True)]
     return [
-        shape
-        for row in rows
-        for shape in generation_shapes(tx, access, row.lane, generations_of(tx, access, row.lane.key))
+        session_shape(tx, access, row.lane, session)
+        for wanted in filters
+        for row in lane_rows(tx, access, wanted, before=None, limit=limits.TASK_LIST_ROWS_MAX)
+        for session in generations_of(tx, access, row.lane.key)
     ]
 
 

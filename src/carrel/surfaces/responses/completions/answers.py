@@ -64,13 +64,8 @@ def finish_of(response: Json) -> str:
     """Return why a completion ends here."""
     if any(item["type"] == "function_call" for item in response["output"]):
         return "tool_calls"
-    match (response.get("incomplete_details") or {}).get("reason"):
-        case None:
-            return "stop"
-        case "content_filter":
-            return "content_filter"
-        case _:
-            return "length"
+    reason = (response.get("incomplete_details") or {}).get("reason")
+    return {None: "stop", "content_filter": "content_filter"}.get(reason, "length")
 
 
 def usage_of(response: Json) -> Json | None:

@@ -5,10 +5,8 @@ Names that are not listed are ignored: clients add options of many servers, most
 
 from typing import Annotated, Any, Literal
 
-import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
-from carrel.kernel import wrong_value
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, RESPONSE_ITEMS_MAX, RESPONSE_TOOLS_MAX
 from carrel.surfaces.responses.errors import ResponsesError, wrong
 from carrel.surfaces.responses.input_schema import MESSAGES
@@ -20,6 +18,7 @@ from carrel.surfaces.responses.requests import (
     NamedFunction,
     Reasoning,
     TextOptions,
+    read_part,
 )
 
 _INSTRUCTING = ("system", "developer")
@@ -66,9 +65,7 @@ class Conversation(Struct, frozen=True, kw_only=True):
         """Return what is new to a session that has the rest: the user's last message, and what follows it."""
         told = [n for n, item in enumerate(self.items) if item.get("role") == "user"]
         first = told[-1] if told else 0
-        return Conversation(
-            instructions=self.instructions, items=self.items[first:], origins=self.origins[first:]
-        )  # fmt: skip
+        return structs.replace(self, items=self.items[first:], origins=self.origins[first:])
 
     def in_its_words(self, error: ResponsesError) -> ResponsesError:
         """Return an error that names the field of this API's request."""
@@ -214,7 +211,11 @@ def as_response(request: CreateCompletion, said: Conversation, previous_id: str 
         input=said.items,
         instructions=said.instructions or None,
         previous_response_id=previous_id,
-        tools=[_function(n, tool) for n, tool in enumerate(request.tools or [])] or None,
+        tools=[
+            {"type": "function", **structs.asdict(read_part(tool, ChatTool, f"tools.{n}").function)}
+            for n, tool in enumerate(request.tools or [])
+        ]
+        or None,
         tool_choice=_choice(request.tool_choice),
         max_output_tokens=request.max_completion_tokens or request.max_tokens,
         reasoning=Reasoning(effort=request.reasoning_effort) if request.reasoning_effort else None,
@@ -222,15 +223,6 @@ def as_response(request: CreateCompletion, said: Conversation, previous_id: str 
         # Clients of this API cannot read it again by an id.
         store=False,
     )
-
-
-def _function(n: int, tool: Any) -> Json:
-    try:
-        function = msgspec.convert(tool, ChatTool).function
-    except msgspec.ValidationError as error:
-        refused = wrong_value(error, ChatTool)
-        raise wrong(".".join(filter(None, (f"tools.{n}", refused.field))), refused.message) from error
-    return {"type": "function", **msgspec.structs.asdict(function)}
 
 
 def _choice(choice: str | Json | None) -> Any:
