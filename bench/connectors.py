@@ -18,7 +18,7 @@ from bench.engine import open_bench
 from bench.figures import Figure, at_most, compared, tell
 from carrel.agents import agent_by_id
 from carrel.connectors import Connectors
-from carrel.connectors.names import offered_names
+from carrel.connectors.tools import offered_names
 from carrel.kernel import SessionKey, elapsed_seconds
 from carrel.kernel.settings import McpServerSettings, Settings
 from carrel.sessions import lane_of

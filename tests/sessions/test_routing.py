@@ -186,7 +186,7 @@ async def test_a_number_is_drawn_ahead_only_under_the_lock_of_the_lane_that_was_
 ) -> None:
     def work(tx: Tx) -> tuple[SessionKey, int, int]:
         found = find_session(tx, engine.access, f"agent:{slug}:main", ahead=lambda _: (tx.tick,))
-        last = tx.value("SELECT last_value FROM ticks")
+        last = int(tx.value("SELECT last_value FROM ticks") or 0)
         return found.key, tx.tick(), last
 
     async with open_engine(postgres_url) as engine:

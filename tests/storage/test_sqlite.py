@@ -83,7 +83,12 @@ async def test_while_the_server_is_busy_changes_of_a_few_rounds_of_the_loop_shar
 def count_commits(db: SqliteDatabase) -> list[int]:
     """Return a list to which every commit from now on adds an item."""
     commits: list[int] = []
-    db._writing.set_commit_hook(lambda: bool(commits.append(1)))
+
+    def count() -> bool:
+        commits.append(1)
+        return False
+
+    db._writing.set_commit_hook(count)
     return commits
 
 

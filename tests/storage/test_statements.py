@@ -94,7 +94,7 @@ async def test_what_was_read_ahead_is_not_read_ahead_again(postgres_url: str) ->
             draw = "SELECT nextval('ticks') AS drawn"
             for _ in range(2):
                 tx.prefetch(lambda: tx.value(draw), tx.tick)
-            return [tx.value(draw), tx.tick(), tx.value(draw)]
+            return [int(tx.value(draw) or 0), tx.tick(), int(tx.value(draw) or 0)]
 
         first, *then = await db.read(work)
         assert then == [first + 1, first + 2]
