@@ -4,18 +4,8 @@ from logging import getLogger
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from carrel import chats
 from carrel.agents import default_agent, named_agent
-from carrel.chats import (
-    ChatAddress,
-    chat_session,
-    move_pointer,
-    name_chat,
-    note_chat_address,
-    pointed_lane,
-    require_valid_new_key,
-    shared_key,
-    transport_name,
-)
 from carrel.commands.model import CommandContext, CommandResult, ParsedCommand
 from carrel.commands.table import lock_for_command, read_command, run_command
 from carrel.goals import find_goal
@@ -129,30 +119,30 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
     lane = lane_of(tx, access, key)
     assert lane is not None, "a lane with a run exists"
     _activate(tx, access, message, lane)
-    name_chat(tx, access, key, message.text)
+    chats.name_chat(tx, access, key, message.text)
     return Received(key, run=run)
 
 
 def require_usable(tx: Tx, access: Access, key: SessionKey) -> None:
     """Refuse a key that has no session and under which none may be created."""
     if lane_of(tx, access, key) is None:
-        require_valid_new_key(key)
+        chats.require_valid_new_key(key)
 
 
 def _session(tx: Tx, access: Access, settings: Settings, message: ChatMessage) -> SessionKey:
     """Return the key of the session that the message is for, whether or not it exists yet."""
     if message.chat is None:
-        address = ChatAddress(
+        address = chats.ChatAddress(
             channel=message.channel,
             client_instance_id=message.client_instance_id,
             reference=message.reference,
             agent=message.agent,
         )
-        return chat_session(tx, access, settings.sessions, address)
+        return chats.chat_session(tx, access, settings.sessions, address)
     agent = named_agent(tx, access, message.agent) if message.agent else default_agent(tx, access)
-    active = pointed_lane(tx, access, message.channel, message.chat.address)
+    active = chats.pointed_lane(tx, access, message.channel, message.chat.address)
     key = active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest)
-    return shared_key(settings.sessions, key)
+    return chats.shared_key(settings.sessions, key)
 
 
 def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | None:
@@ -160,7 +150,11 @@ def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | N
         return message.chat.message_id
     if message.client_message_id is None:
         return None
-    scope = str(key) if message.reference else transport_name(access, message.channel, message.client_instance_id or "")
+    scope = (
+        str(key)
+        if message.reference
+        else chats.transport_name(access, message.channel, message.client_instance_id or "")
+    )
     return f"chat:{scope}{SCOPE_END}{message.client_message_id}"
 
 
@@ -168,7 +162,7 @@ def _is_active(tx: Tx, access: Access, message: ChatMessage, key: SessionKey) ->
     """Whether a session is the active one of the transport that the message came from."""
     if message.transport is None:
         return False
-    active = pointed_lane(tx, access, message.channel, message.transport)
+    active = chats.pointed_lane(tx, access, message.channel, message.transport)
     return active is not None and active.session_key == key
 
 
@@ -177,12 +171,12 @@ def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane, *, moves
     if message.transport is None or (message.chat is None and lane.session_key.kind != "chat"):
         return
     if moves:
-        move_pointer(tx, access, message.channel, message.transport, lane, "message")
+        chats.move_pointer(tx, access, message.channel, message.transport, lane, "message")
     chat = message.chat
     if chat is None:
         return
     if lane.last_to != chat.address:
-        note_chat_address(tx, access, lane.key, chat.address)
+        chats.note_chat_address(tx, access, lane.key, chat.address)
     if lane.session_key.rest == chat.session_rest and not lane.display_name and not lane.label:
         change_lane(tx, access, lane.session_key, LaneChange(display_name=chat.title))
 
@@ -212,7 +206,7 @@ def _run_command(
     _log.info("command", extra=_log_fields(access, where, done))
     if chat is not None:
         # The chat goes on in the session that the command created or switched to.
-        note_chat_address(tx, access, str(done.key), chat.address)
+        chats.note_chat_address(tx, access, str(done.key), chat.address)
         post_text(tx, access, message.channel, chat.address, done.reply)
     return Received(done.key, done=done)
 

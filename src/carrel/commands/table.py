@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from carrel.commands import sessions
 from carrel.commands.auto import auto
 from carrel.commands.context import context, receipt
 from carrel.commands.goals import goal, goals, tasks
@@ -9,18 +10,6 @@ from carrel.commands.memory import memory
 from carrel.commands.model import Command, CommandContext, CommandResult, ParsedCommand
 from carrel.commands.plans import lock_plan, plan, plans
 from carrel.commands.schedules import schedule
-from carrel.commands.sessions import (
-    new_session,
-    recent_sessions,
-    reset,
-    set_model,
-    set_sending,
-    set_thinking,
-    status,
-    stop,
-    switch,
-    whoami,
-)
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.storage import Tx
 
@@ -78,14 +67,14 @@ def _help(_tx: Tx, _access: Access, _context: CommandContext, _parsed: ParsedCom
 
 COMMANDS: dict[str, Command] = {
     "help": Command("/help", "show this list", _help),
-    "status": Command("/status", "show the state of this session", status),
-    "whoami": Command("/whoami", "show who you are", whoami),
-    "new": Command("/new [agent]", "start a new session and switch to it", new_session),
-    "sessions": Command("/sessions [count]", "list your latest sessions", recent_sessions),
-    "switch": Command("/switch <sessionId>", "switch to another session", switch),
-    "reset": Command("/reset", "start a new generation with the next message", reset),
-    "stop": Command("/stop", "cancel everything that runs or waits here; block its task", stop),
-    "send": Command("/send on|off|inherit", "allow or deny messages to this session (owner only)", set_sending,
+    "status": Command("/status", "show the state of this session", sessions.status),
+    "whoami": Command("/whoami", "show who you are", sessions.whoami),
+    "new": Command("/new [agent]", "start a new session and switch to it", sessions.new_session),
+    "sessions": Command("/sessions [count]", "list your latest sessions", sessions.recent_sessions),
+    "switch": Command("/switch <sessionId>", "switch to another session", sessions.switch),
+    "reset": Command("/reset", "start a new generation with the next message", sessions.reset),
+    "stop": Command("/stop", "cancel everything that runs or waits here; block its task", sessions.stop),
+    "send": Command("/send on|off|inherit", "allow or deny messages to this session (owner only)", sessions.set_sending,
                     owner_only=True, alone=True),
     "goal": Command("/goal <text>|done|pause|resume|cancel <id>", "create a goal of this session, or move one", goal),
     "goals": Command("/goals", "list the goals of this session", goals),
@@ -103,6 +92,6 @@ COMMANDS: dict[str, Command] = {
                        "show the context that an agent gets before a message here", context),
     "receipt": Command("/receipt [runId]",
                        "show what the agent was shown, in the newest run or in one of this session", receipt),
-    "model": Command("/model <name>|default", "choose the model of this session", set_model),
-    "think": Command("/think <level>|default", "choose this session's thinking level", set_thinking),
+    "model": Command("/model <name>|default", "choose the model of this session", sessions.set_model),
+    "think": Command("/think <level>|default", "choose this session's thinking level", sessions.set_thinking),
 }  # fmt: skip

@@ -17,23 +17,11 @@ from msgspec import Struct
 from carrel.kernel import Grammar, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
+from carrel.main import setting_names
 from carrel.main.acp_settings import acp_problems
 from carrel.main.foreign_settings import foreign_settings
 from carrel.main.mcp_settings import ambiguous_names, mcp_problems
-from carrel.main.setting_names import (
-    NAMED_SECTIONS,
-    KnownSetting,
-    Name,
-    as_path,
-    checked,
-    known_named,
-    known_names,
-    name_problem,
-    nearest,
-    read_text,
-    shown,
-    snake,
-)
+from carrel.main.setting_names import NAMED_SECTIONS, KnownSetting, Name
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
 from carrel.main.webhook_settings import webhook_problems
 
@@ -80,7 +68,7 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     problems: list[str] = []
     notices: list[str] = []
     found: dict[Name, _Found] = {}
-    names = known_names()
+    names = setting_names.known_names()
     file = settings_file(config, env, overrides.get("storage.data_dir"))
     _read_file(file, names, found, problems)
     _read_environment(env, names, found, problems)
@@ -88,7 +76,7 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     for dotted, value in overrides.items():
         found[tuple(dotted.split("."))] = _Found(value=value, source="env", spelling=dotted)
     for section, chosen in sorted({name[:2] for name in found if name[0] in NAMED_SECTIONS}):
-        names.update(known_named(section, chosen))
+        names.update(setting_names.known_named(section, chosen))
     values = _check(names, found, problems, notices)
     if problems:
         raise SettingsFault(problems)
@@ -172,8 +160,8 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
 def _canonical(written: Name) -> Name:
     """Normalize a path: snake case, and `sessions` for `session`; gateways and models keep their names."""
     if written[0] in NAMED_SECTIONS:
-        return (*written[:2], *(snake(word) for word in written[2:]))
-    name = tuple(snake(word) for word in written)
+        return (*written[:2], *(setting_names.snake(word) for word in written[2:]))
+    name = tuple(setting_names.snake(word) for word in written)
     return ("sessions", *name[1:]) if name[0] == "session" else name
 
 
@@ -182,12 +170,12 @@ def _unknown(name: Name, names: dict[Name, KnownSetting], spelling: str, *, in_e
     candidates = names
     if name[0] in NAMED_SECTIONS:
         chosen = name[1] if len(name) == 3 else "default"
-        if wrong := name_problem(name[0], chosen):
+        if wrong := setting_names.name_problem(name[0], chosen):
             return f"{spelling}: {wrong}"
-        candidates = known_named(name[0], chosen)
+        candidates = setting_names.known_named(name[0], chosen)
     if name in candidates:
         return None
-    meant = nearest(name, candidates)
+    meant = setting_names.nearest(name, candidates)
     words = env_name(meant) if in_environment else ".".join(meant)
     return f"{spelling}: unknown setting; did you mean {words}?"
 
@@ -207,8 +195,8 @@ def _read_environment(
         if problem := _unknown(name, names, variable, in_environment=True):
             problems.append(problem)
             continue
-        known = names.get(name) or known_named(name[0], name[1])[name]
-        found[name] = _Found(value=read_text(env[variable], known), source="env", spelling=variable)
+        known = names.get(name) or setting_names.known_named(name[0], name[1])[name]
+        found[name] = _Found(value=setting_names.read_text(env[variable], known), source="env", spelling=variable)
 
 
 def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: list[str], notices: list[str]) -> None:
@@ -236,7 +224,7 @@ def _check(
     for name, given in found.items():
         known = names[name]
         try:
-            values[name] = checked(given.value, known)
+            values[name] = setting_names.checked(given.value, known)
         except msgspec.ValidationError:
             actual = "" if known.secret or known.address else f", not {_quoted(given.value)}"
             if name == ("tools", "sessions", "visibility"):
@@ -333,7 +321,7 @@ def _assemble(values: dict[Name, object]) -> Settings:
         for word in name[:-1]:
             section = section.setdefault(word, {})
         section[name[-1]] = value
-    return msgspec.convert(tree, Settings, dec_hook=as_path)
+    return msgspec.convert(tree, Settings, dec_hook=setting_names.as_path)
 
 
 def _expand_home(address: str) -> str:
@@ -354,6 +342,8 @@ def _rows(
     for name, known in names.items():
         value = in_force.get(name, values.get(name, known.default))
         source: Source = found[name].source if name in values else "default"
-        default = shown(defaults.get(name, known.default), known)
-        rows.append(SettingRow(name=".".join(name), value=shown(value, known), default=default, source=source))
+        default = setting_names.shown(defaults.get(name, known.default), known)
+        rows.append(
+            SettingRow(name=".".join(name), value=setting_names.shown(value, known), default=default, source=source)
+        )
     return rows

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from carrel.bridge import BridgeFault, Client, Refused, is_local
 from carrel.kernel import elapsed_seconds
+from carrel.main import openclaw_config
 from carrel.main.cli.command import YES, Exit, Failure, command, option
 from carrel.main.cli.connect import running_server
 from carrel.main.cli.discovery import connect, local_settings, local_settings_file
@@ -20,22 +21,7 @@ from carrel.main.cli.mcp import mcp_entry
 from carrel.main.cli.openclaw_check import START, check_openclaw
 from carrel.main.cli.output import Screen, report
 from carrel.main.json5 import Json5Fault
-from carrel.main.openclaw_config import (
-    BASE_URL,
-    TOKEN,
-    ConfigFault,
-    Settings,
-    WantedConfig,
-    at,
-    config_path,
-    gateway_secret,
-    gateway_url,
-    is_immutable,
-    plugin_folder,
-    read_config,
-    with_carrel,
-    without_carrel,
-)
+from carrel.main.openclaw_config import BASE_URL, TOKEN, ConfigFault, Settings, WantedConfig, at
 from carrel.main.replace_file import replace_file
 
 if TYPE_CHECKING:
@@ -89,18 +75,18 @@ def _told_as_failures() -> Iterator[None]:
 
 def setup(args: Namespace, screen: Screen) -> int:
     """Show what changes in OpenClaw's configuration, and write it once a person agrees."""
-    path = config_path(os.environ, args.home)
+    path = openclaw_config.config_path(os.environ, args.home)
     with _told_as_failures(), connect(args) as client:
-        text, settings = read_config(path)
+        text, settings = openclaw_config.read_config(path)
         token = _working_token(client, settings)
-        ours = Change(path, text, with_carrel(text, _wanted(args, client, token or NEW_TOKEN)))
+        ours = Change(path, text, openclaw_config.with_carrel(text, _wanted(args, client, token or NEW_TOKEN)))
         backend = _only_changed(_backend(args, settings)) if args.backend else []
         changes = [*_only_changed([ours]), *backend]
         if not changes or not _agreed(args, changes, screen):
             return _ended(changes, screen)
         if ours in changes:
             _refuse_if_kept_elsewhere(path)
-            final = with_carrel(text, _wanted(args, client, token or _new_token(client)))
+            final = openclaw_config.with_carrel(text, _wanted(args, client, token or _new_token(client)))
             _write_with_backup(ours._replace(after=final), screen)
         if backend:
             _write_backend(args, backend, screen)
@@ -122,10 +108,10 @@ def check(args: Namespace, screen: Screen) -> int:
 
 def remove(args: Namespace, screen: Screen) -> int:
     """Take the plugin and our MCP server out of OpenClaw's configuration, and revoke the plugin's token."""
-    path = config_path(os.environ, args.home)
+    path = openclaw_config.config_path(os.environ, args.home)
     with _told_as_failures():
-        text, settings = read_config(path)
-        changes = _only_changed([Change(path, text, without_carrel(text))])
+        text, settings = openclaw_config.read_config(path)
+        changes = _only_changed([Change(path, text, openclaw_config.without_carrel(text))])
         if not changes or not _agreed(args, changes, screen):
             return _ended(changes, screen)
         _refuse_if_kept_elsewhere(path)
@@ -144,7 +130,9 @@ def _wanted(args: Namespace, client: Client, token: str) -> WantedConfig:
     for name, value in (("--url", args.url), ("--data-dir", args.data_dir)):
         words += [name, str(value)] if value else []
     words += ["--config", str(args.config.resolve())] if args.config else []
-    return WantedConfig(folder=plugin_folder(), base_url=client.url, token=token, mcp_entry=mcp_entry(words))
+    return WantedConfig(
+        folder=openclaw_config.plugin_folder(), base_url=client.url, token=token, mcp_entry=mcp_entry(words)
+    )
 
 
 def _working_token(client: Client, settings: Settings) -> str:
@@ -194,7 +182,7 @@ def _shown(changes: list[Change], *, written: bool) -> dict[str, Any]:
 
 
 def _refuse_if_kept_elsewhere(path: Path) -> None:
-    if is_immutable(os.environ):
+    if openclaw_config.is_immutable(os.environ):
         raise ConfigFault(
             f"OpenClaw is told that {path} is managed elsewhere (OPENCLAW_CONFIG_READONLY); change it there."
         )
@@ -212,7 +200,7 @@ def _write_with_backup(change: Change, screen: Screen) -> None:
 
 def _takes_effect(settings: Settings) -> str:
     """Say whether the gateway must be restarted: it watches its configuration unless set not to."""
-    url = gateway_url(settings, os.environ)
+    url = openclaw_config.gateway_url(settings, os.environ)
     try:
         with Client(url, timeout_seconds=5.0) as client:
             client.get("/health")
@@ -233,9 +221,9 @@ def _backend(args: Namespace, settings: Settings) -> list[Change]:
     if args.url and not is_local(args.url):
         raise Failure(Exit.USAGE, "--backend changes the settings of a server on this machine; run it there.")
     loaded = local_settings(args).settings
-    fields = {"kind": KIND, "base_url": gateway_url(settings, os.environ), "model": "openclaw"}
+    fields = {"kind": KIND, "base_url": openclaw_config.gateway_url(settings, os.environ), "model": "openclaw"}
     key_file = loaded.storage.data_dir.expanduser().absolute() / KEY_FILE
-    secret = gateway_secret(settings, os.environ)
+    secret = openclaw_config.gateway_secret(settings, os.environ)
     fields |= {"api_key_file": str(key_file)} if secret else {}
     path = local_settings_file(args).path
     before = _text_of(path)
