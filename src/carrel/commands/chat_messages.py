@@ -97,8 +97,7 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
     if message.command is not None:
         return _run_command(tx, access, settings, rules, message, message.command, key)
     sender_id = _sender_id(access, message, key)
-    known = None if sender_id is None else run_by_sender(tx, access, sender_id, answered=True)
-    if known is not None:
+    if sender_id is not None and (known := run_by_sender(tx, access, sender_id, answered=True)) is not None:
         # A repeated message changes nothing, not even the session that is active by now.
         return Received(known.session_key, run=known)
     sent = Message(
@@ -107,8 +106,7 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
         sender_id=sender_id,
         attachments=message.files,
     )
-    answered = _answer(tx, access, message, sent, key)
-    if answered is not None:
+    if (answered := _answer(tx, access, message, sent, key)) is not None:
         return Received(key, run=answered)
     # A chat of a channel has chosen the session itself, and all its members share it.
     sender = access if message.chat is None else access.as_system()
@@ -158,14 +156,6 @@ def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | N
     return f"chat:{scope}{SCOPE_END}{message.client_message_id}"
 
 
-def _is_active(tx: Tx, access: Access, message: ChatMessage, key: SessionKey) -> bool:
-    """Whether a session is the active one of the transport that the message came from."""
-    if message.transport is None:
-        return False
-    active = chats.pointed_lane(tx, access, message.channel, message.transport)
-    return active is not None and active.session_key == key
-
-
 def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane, *, moves: bool = True) -> None:
     """Make a lane the active session of the transport that used it; from clients only chats become active."""
     if message.transport is None or (message.chat is None and lane.session_key.kind != "chat"):
@@ -186,9 +176,11 @@ def _run_command(
     key: SessionKey,
 ) -> Received:  # fmt: skip
     require_usable(tx, access, key)
-    was_active = _is_active(tx, access, message, key)
+    transport, chat = message.transport, message.chat
+    active = None if transport is None else chats.pointed_lane(tx, access, message.channel, transport)
+    was_active = active is not None and active.session_key == key
     lock_for_command(tx, access, key, typed)
-    lane, chat = make_lane(tx, access, key), message.chat
+    lane = make_lane(tx, access, key)
     # If another message switched sessions while this one waited for the lane, that switch stays.
     _activate(tx, access, message, lane, moves=not was_active)
     if chat is not None and chat.is_stranger:
@@ -198,7 +190,7 @@ def _run_command(
         settings=settings,
         rules=rules,
         channel=message.channel,
-        client_instance_id=message.transport,
+        client_instance_id=transport,
         chat_address=chat.address if chat is not None else None,
         goal_id=message.goal_id,
     )

@@ -24,7 +24,10 @@ def schedule(tx: Tx, access: Access, context: CommandContext, command: ParsedCom
             return _list(tx, access, context)
         case ("delete", schedule_id):
             access.require(*PEOPLE)
-            return _delete(tx, access, context, schedule_id)
+            if modes.find_schedule(tx, access, schedule_id).key != context.lane.key:
+                return f"{schedule_id} belongs to another session."
+            modes.remove_schedule(tx, access, schedule_id)
+            return f"Deleted {schedule_id}."
         case ("goal" | "task" as kind, target, *cron) if _CRON_FIELDS <= len(cron) <= _CRON_FIELDS + 1:
             access.require(*PEOPLE)
             return _make(tx, access, context, kind, target, cron)
@@ -58,10 +61,3 @@ def _line(one: modes.ScheduleShape) -> str:
     what = one.message if one.target_id is None else f"{one.type} {one.target_id}"
     shown = clip(one_line(what or ""), _MESSAGE_CHARS_MAX)
     return f"{one.id}  {one.cron} {one.timezone}  {following}{last}  {shown}"
-
-
-def _delete(tx: Tx, access: Access, context: CommandContext, schedule_id: str) -> str:
-    if modes.find_schedule(tx, access, schedule_id).key != context.lane.key:
-        return f"{schedule_id} belongs to another session."
-    modes.remove_schedule(tx, access, schedule_id)
-    return f"Deleted {schedule_id}."

@@ -17,7 +17,11 @@ from carrel.work import stop_task
 
 # More digits change nothing, and Python refuses to parse a very long number.
 _COUNT_DIGITS_MAX = 9
-_SENDING = {"on": "allow", "off": "deny", "inherit": None}
+_SENDING = {
+    "on": ("allow", "Sending is now allowed here."),
+    "off": ("deny", "Sending is now denied here."),
+    "inherit": (None, "Sending follows the send policy again."),
+}
 # How many open questions are shown, the newest.
 _QUESTIONS_SHOWN = 3
 
@@ -43,12 +47,11 @@ def recent_sessions(tx: Tx, access: Access, context: CommandContext, command: Pa
     rows = sessions.lane_rows(tx, access, wanted, before=None, limit=max(1, min(count, RECENT_SESSIONS_MAX)))
     if not rows:
         return "You have no sessions yet."
-    return "\n".join(_line(row.lane, active=row.lane.key == context.lane.key) for row in rows)
-
-
-def _line(lane: sessions.Lane, *, active: bool) -> str:
-    name = lane.display_name or lane.label or ""
-    return f"{'*' if active else '-'} {lane.session_key.conversation} ({lane.agent_id}) {name}".rstrip()
+    lines = []
+    for lane in (row.lane for row in rows):
+        mark, name = "*" if lane.key == context.lane.key else "-", lane.display_name or lane.label or ""
+        lines.append(f"{mark} {lane.session_key.conversation} ({lane.agent_id}) {name}".rstrip())
+    return "\n".join(lines)
 
 
 def switch(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str | tuple[str, SessionKey]:
@@ -97,20 +100,19 @@ def set_sending(tx: Tx, access: Access, context: CommandContext, command: Parsed
     word = command.words[0].lower() if command.words else ""
     if word not in _SENDING:
         return "Use /send on, /send off or /send inherit."
-    _set(tx, access, context, send_policy=_SENDING[word])
-    return {"on": "Sending is now allowed here.", "off": "Sending is now denied here."}.get(
-        word, "Sending follows the send policy again."
-    )
+    policy, reply = _SENDING[word]
+    _set(tx, access, context, send_policy=policy)
+    return reply
 
 
 def set_model(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
     """Choose the model of this session."""
     if len(command.words) != 1 or len(command.words[0]) > NAME_CHARS_MAX:
         return "Use /model <name> or /model default."
-    name = command.words[0]
-    _set(tx, access, context, model=None if name == "default" else name)
-    if name == "default":
+    if (name := command.words[0]) == "default":
+        _set(tx, access, context, model=None)
         return "This session uses the agent's own model again."
+    _set(tx, access, context, model=name)
     return f"This session uses {name} from the next message on."
 
 
@@ -138,7 +140,7 @@ def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedComm
     waiting = f"waiting for you: {states.count('waiting')}, for a program: {states.count('program')}"
     generation = f"generation {session.generation}" if session else "no open generation"
     default = "agent default"
-    lines = [
+    return "\n".join([
         f"Session {lane.session_key.conversation} ({lane.key}), {generation}",
         f"Running: {states.count('running')}, queued: {states.count('queued')}, {waiting}",
         f"Model: {lane.model or default}, thinking: {lane.thinking_level or default}",
@@ -147,8 +149,7 @@ def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedComm
         describe_plan_mode(tx, access, context),
         f"Auto runs: {auto_run_lines(tx, access, context) or 'none'}",
         *[f"Waiting for you: {run.question}" for run in live if run.asks_person][-_QUESTIONS_SHOWN:],
-    ]
-    return "\n".join(lines)
+    ])  # fmt: skip
 
 
 def whoami(tx: Tx, access: Access, _context: CommandContext, _command: ParsedCommand) -> str:

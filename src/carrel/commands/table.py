@@ -32,8 +32,7 @@ def known_commands() -> Mapping[str, Command]:
 
 def lock_for_command(tx: Tx, access: Access, key: SessionKey, parsed: ParsedCommand) -> None:
     """Lock what a command changes if that comes before the session's lane in the order of locks."""
-    lock = COMMANDS[parsed.name].lock
-    if lock is not None:
+    if lock := COMMANDS[parsed.name].lock:
         lock(tx, access, key, parsed)
 
 
@@ -48,16 +47,12 @@ def run_command(tx: Tx, access: Access, context: CommandContext, parsed: ParsedC
         # Its writes before the refusal are undone; the record that it was sent stays.
         result = tx.attempt(lambda: command.act(tx, access, context, parsed))
     except Refusal as refusal:
-        result = _words(access, parsed, refusal)
+        result = refusal.message
+        if access.kind == "client" and refusal.code is Code.FORBIDDEN:
+            # A stranger in a chat has no token to read about.
+            result = f"Only the owner of this bot may use /{parsed.name} in this way."
     reply, key = (result, context.lane.session_key) if isinstance(result, str) else result
     return CommandResult(command=parsed.name, reply=reply, key=key)
-
-
-def _words(access: Access, parsed: ParsedCommand, refusal: Refusal) -> str:
-    """Return a refusal in words for people; a stranger in a chat has no token to read about."""
-    if access.kind == "client" and refusal.code is Code.FORBIDDEN:
-        return f"Only the owner of this bot may use /{parsed.name} in this way."
-    return refusal.message
 
 
 def _help(_tx: Tx, _access: Access, _context: CommandContext, _parsed: ParsedCommand) -> str:

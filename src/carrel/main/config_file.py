@@ -13,7 +13,7 @@ _WRITTEN = ("kind", "base_url", "model", "api_key", "api_key_env", "api_key_file
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 # What a field of an MCP server may be.
 Written = str | list[str] | dict[str, str]
-_NAMED = re.compile(r"^[ \t]*[\"']?(\w+)[\"']?[ \t]*=")
+_WRITTEN_LINE = re.compile(rf"^[ \t]*[\"']?(?:{'|'.join(_WRITTEN)})[\"']?[ \t]*=.*\n?", re.MULTILINE)
 
 
 def with_gateway(text: str, name: str, fields: Mapping[str, str]) -> str:
@@ -27,16 +27,11 @@ def with_gateway(text: str, name: str, fields: Mapping[str, str]) -> str:
     else:
         following = _TABLE.search(text, header.end())
         end = len(text) if following is None else following.start()
-        kept = [line for line in text[header.end() : end].splitlines(keepends=True) if not _is_written(line)]
-        changed = text[: header.start()] + table + "".join(kept) + text[end:]
+        kept = _WRITTEN_LINE.sub("", text[header.end() : end])
+        changed = text[: header.start()] + table + kept + text[end:]
     if not _says(changed, name, fields):
         raise Refusal(Code.CONFLICT, f"gateway.{name} is written here in another form; change it by hand to:\n{table}")
     return changed
-
-
-def _is_written(line: str) -> bool:
-    named = _NAMED.match(line)
-    return named is not None and named[1] in _WRITTEN
 
 
 def _says(text: str, name: str, fields: Mapping[str, str]) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from logging import getLogger
-from pathlib import Path
 
 from carrel.connectors import Connectors
 from carrel.inbound import Webhooks
@@ -10,7 +9,7 @@ from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import GatewaySettings, McpServerSettings, Section, SettingRow, WebhookSettings
 from carrel.main.config_file import with_gateway
 from carrel.main.gateways import Gateways
-from carrel.main.replace_file import replace_file
+from carrel.main.replace_file import replace_file, text_of
 from carrel.main.settings import LoadedSettings, SettingsFault
 from carrel.surfaces import Reloaded, WrongSettings
 
@@ -60,9 +59,10 @@ class LiveConfiguration:
         self._connectors.replace(loaded.settings.mcp)
         self._webhooks.use(webhooks)
         before = {row.name: row for row in self._rows}
-        now = {row.name: row for row in loaded.rows}
         others = [
-            name for name in now if not name.startswith(_LIVE) and _value(now.get(name)) != _value(before.get(name))
+            row.name
+            for row in loaded.rows
+            if not row.name.startswith(_LIVE) and row.value != (before[row.name].value if row.name in before else None)
         ]
         changed = [
             *_changed_names("gateway", self._in_force.gateway, loaded.settings.gateway, GatewaySettings()),
@@ -81,9 +81,12 @@ class LiveConfiguration:
         self._refuse_overridden(name)
         path = self._file.path.expanduser()
         try:
-            before = path.read_text(encoding="utf-8") if path.exists() else ""
-            kept = {"api_key_file": str(self._key_file(name, key))} if key else {}
-            replace_file(path, with_gateway(before, name, {**fields, **kept}))
+            before = text_of(path)
+            if key:
+                key_file = self._keys.expanduser().absolute() / name
+                replace_file(key_file, f"{key}\n", mode=0o600)
+                fields = {**fields, "api_key_file": str(key_file)}
+            replace_file(path, with_gateway(before, name, fields))
         except OSError as error:
             message = f"{error.filename or path} cannot be written: {error.strerror}. Nothing was changed."
             raise Refusal(Code.CONFLICT, message) from error
@@ -92,11 +95,6 @@ class LiveConfiguration:
         except WrongSettings as wrong:
             replace_file(path, before)
             raise Refusal(Code.CONFLICT, f"{path} has mistakes: {' '.join(wrong.problems)}") from wrong
-
-    def _key_file(self, name: str, key: str) -> Path:
-        path = self._keys.expanduser().absolute() / name
-        replace_file(path, f"{key}\n", mode=0o600)
-        return path
 
     def _refuse_overridden(self, name: str) -> None:
         """Refuse to write what the environment would silently override."""
@@ -117,7 +115,3 @@ def _changed_names(
             came_or_went = field == first and (name in before) != (name in now)
             if came_or_went or getattr(old, field) != getattr(new, field):
                 yield f"{section}.{name}.{field}"
-
-
-def _value(row: SettingRow | None) -> object:
-    return None if row is None else row.value

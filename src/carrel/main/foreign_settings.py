@@ -54,10 +54,6 @@ def _list(text: str, _name: Name) -> object:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _nothing(_text: str, _name: Name) -> object:
-    return None
-
-
 _SPELLINGS: dict[str, tuple[str, Callable[[str, Name], object]]] = {
     "OPENCLAW_DELIVERY_INSTRUCTIONS_V2": ("delivery.instructions", _instructions),
     "OPENCLAW_TASK_SCOPED_SESSIONS": ("sessions.task_scoped", _truth),
@@ -71,8 +67,8 @@ _SPELLINGS: dict[str, tuple[str, Callable[[str, Name], object]]] = {
     "CLAWBOARD_SEARCH_SINGLE_TOKEN_WINDOW_MAX_LOGS": ("search.single_token_window_max", _same),
     # There the number of candidates follows from the number of results, between two bounds; here it is one figure.
     "CLAWBOARD_SEARCH_SOURCE_TOPK_MAX": ("search.source_topk", _same),
-    "CLAWBOARD_SEARCH_SOURCE_TOPK_MIN": ("search.source_topk", _nothing),
-    "CLAWBOARD_SEARCH_SOURCE_TOPK_MULTIPLIER": ("search.source_topk", _nothing),
+    "CLAWBOARD_SEARCH_SOURCE_TOPK_MIN": ("search.source_topk", lambda *_: None),
+    "CLAWBOARD_SEARCH_SOURCE_TOPK_MULTIPLIER": ("search.source_topk", lambda *_: None),
     "CLAWBOARD_SEARCH_EMBED_QUERY_CACHE_SIZE": ("search.query_cache_size", _same),
     "CLAWBOARD_RERANK_CHUNKS_PER_DOC": ("search.rerank_chunks_per_doc", _same),
 }

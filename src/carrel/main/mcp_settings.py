@@ -43,17 +43,13 @@ def mcp_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
             yield f"mcp.{name}.{word}: only a server with a command uses it."
     if given.get("headers") and not url:
         yield f"mcp.{name}.headers: only a server with a url uses them."
-    for one in _strings(given.get("env")):
-        if not _VARIABLE.fullmatch(one):
+    env, headers = given.get("env"), given.get("headers")
+    for one in env if isinstance(env, list | tuple) else ():
+        if not _VARIABLE.fullmatch(str(one)):
             yield f"mcp.{name}.env: must have names of environment variables, and no values."
-    headers = given.get("headers")
     for header, variable in headers.items() if isinstance(headers, dict) else ():
         if not _HEADER.fullmatch(header) or not _VARIABLE.fullmatch(variable):
             yield (
                 f"mcp.{name}.headers: must be headers with the names of the variables that have their values, as "
                 '{"X-Key" = "MY_KEY"}.'
             )
-
-
-def _strings(value: object) -> Iterator[str]:
-    yield from (str(one) for one in (value if isinstance(value, list | tuple) else ()))

@@ -6,7 +6,8 @@ Reading files and the environment is up to `settings.py`.
 import difflib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -94,16 +95,14 @@ def read_text(text: str, known: KnownSetting) -> object:
     kind = _bare(type_info(known.type))
     if isinstance(kind, msgspec.inspect.BoolType):
         return _BOOLEANS.get(text.strip().lower(), text)
+    readers: tuple[Callable[[str], object], ...] = ()
     if isinstance(kind, IntType | FloatType):
-        try:
-            return int(text)
-        except ValueError:
-            return _float_or_text(text)
-    if isinstance(kind, msgspec.inspect.VarTupleType | msgspec.inspect.DictType):
-        try:
-            return json.loads(text)
-        except ValueError:
-            return text
+        readers = (int, float)
+    elif isinstance(kind, msgspec.inspect.VarTupleType | msgspec.inspect.DictType):
+        readers = (json.loads,)
+    for read in readers:
+        with suppress(ValueError):
+            return read(text)
     return text
 
 
@@ -141,16 +140,14 @@ def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, KnownSet
             continue
         described = type_info(field.type)
         extra = (described.extra or {}) if isinstance(described, Metadata) else {}
-        yield (
-            name,
-            KnownSetting(
-                type=field.type,
-                default=field.default if field.default_factory is NODEFAULT else field.default_factory(),
-                form=extra.get("form") or _form(field.type, _bare(described)),
-                secret="secret" in extra,
-                address="address" in extra,
-            ),
+        known = KnownSetting(
+            type=field.type,
+            default=field.default if field.default_factory is NODEFAULT else field.default_factory(),
+            form=extra.get("form") or _form(field.type, _bare(described)),
+            secret="secret" in extra,
+            address="address" in extra,
         )
+        yield name, known
 
 
 def _bare(described: msgspec.inspect.Type) -> msgspec.inspect.Type:
@@ -177,13 +174,6 @@ def _form(annotation: Any, kind: msgspec.inspect.Type) -> str:
             return "a non-empty string"
         case _:
             return "a string"
-
-
-def _float_or_text(text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def as_path(kind: type, value: object) -> object:

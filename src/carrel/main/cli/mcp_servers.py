@@ -13,7 +13,7 @@ from carrel.main.cli.command import JSON, LOCAL_OPTIONS, Exit, Failure, command,
 from carrel.main.cli.discovery import local_settings, local_settings_file
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Item, Table, request
-from carrel.main.replace_file import replace_file
+from carrel.main.replace_file import replace_file, text_of
 
 if TYPE_CHECKING:
     from carrel.connectors import ConnectorState, RemoteTool
@@ -84,10 +84,7 @@ def remove_server(args: Namespace, screen: Screen) -> int:
 def _change(args: Namespace, changed: Callable[[str], str]) -> Path:
     path = local_settings_file(args).path.expanduser()
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        after = changed(before)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(path, after)
+        replace_file(path, changed(text_of(path)))
     except OSError as error:
         raise Failure(Exit.FAILED, f"{path} cannot be written: {error.strerror}.") from error
     return path

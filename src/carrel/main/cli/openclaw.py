@@ -22,7 +22,7 @@ from carrel.main.cli.openclaw_check import START, check_openclaw
 from carrel.main.cli.output import Screen, report
 from carrel.main.json5 import Json5Fault
 from carrel.main.openclaw_config import BASE_URL, TOKEN, ConfigFault, Settings, WantedConfig, at
-from carrel.main.replace_file import replace_file
+from carrel.main.replace_file import changed_lines, replace_file, text_of
 
 if TYPE_CHECKING:
     from carrel.kernel.settings import GatewaySettings
@@ -50,17 +50,11 @@ class Change(NamedTuple):
     @property
     def diff(self) -> list[str]:
         """The difference, as a person reads it; secrets are not shown."""
-        from difflib import unified_diff
-
         if self.is_secret:
             return [f"+++ {self.path}", "+(the gateway's token)"]
-        sides = (_masked(self.before).splitlines(), _masked(self.after).splitlines())
-        return list(unified_diff(*sides, str(self.path), str(self.path), lineterm=""))
-
-
-def _masked(text: str) -> str:
-    """Return a configuration with all secrets masked, not only ours."""
-    return _SECRET.sub(r"\1…\2", text)
+        # All secrets are masked, not only ours.
+        before, after = (_SECRET.sub(r"\1…\2", text) for text in (self.before, self.after))
+        return changed_lines(self.path, before, after)
 
 
 @contextmanager
@@ -126,13 +120,7 @@ def _only_changed(changes: list[Change]) -> list[Change]:
 
 
 def _wanted(args: Namespace, client: Client, token: str) -> WantedConfig:
-    words = ["mcp"]
-    for name, value in (("--url", args.url), ("--data-dir", args.data_dir)):
-        words += [name, str(value)] if value else []
-    words += ["--config", str(args.config.resolve())] if args.config else []
-    return WantedConfig(
-        folder=openclaw_config.plugin_folder(), base_url=client.url, token=token, mcp_entry=mcp_entry(words)
-    )
+    return WantedConfig(openclaw_config.plugin_folder(), client.url, token, mcp_entry(args))
 
 
 def _working_token(client: Client, settings: Settings) -> str:
@@ -207,9 +195,8 @@ def _takes_effect(settings: Settings) -> str:
     except BridgeFault:
         return f"No gateway is running at {url}. {START}"
     if at(settings, ("gateway", "reload", "mode")) == "off":
-        return (
-            "The running gateway does not reload its configuration (gateway.reload.mode): `openclaw gateway restart`."
-        )
+        how = "`openclaw gateway restart`"
+        return f"The running gateway does not reload its configuration (gateway.reload.mode): {how}."
     return f"The gateway at {url} takes this up by itself within seconds; it needs no restart."
 
 
@@ -226,12 +213,12 @@ def _backend(args: Namespace, settings: Settings) -> list[Change]:
     secret = openclaw_config.gateway_secret(settings, os.environ)
     fields |= {"api_key_file": str(key_file)} if secret else {}
     path = local_settings_file(args).path
-    before = _text_of(path)
+    before = text_of(path)
     try:
         after = with_gateway(before, _gateway_name(loaded.gateway), fields)
     except Refusal as refusal:
         raise Failure(Exit.FAILED, f"{path}: {refusal}") from refusal
-    key = Change(key_file, _text_of(key_file), f"{secret}\n", is_secret=True)
+    key = Change(key_file, text_of(key_file), f"{secret}\n", is_secret=True)
     return [*([key] if secret else []), Change(path, before, after)]
 
 
@@ -240,10 +227,6 @@ def _gateway_name(gateways: Mapping[str, "GatewaySettings"]) -> str:
     ours = next((name for name, one in gateways.items() if one.kind == KIND), "")
     has_default = "default" in gateways and gateways["default"].kind != "builtin"
     return ours or ("openclaw" if has_default else "default")
-
-
-def _text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _write_backend(args: Namespace, changes: list[Change], screen: Screen) -> None:
