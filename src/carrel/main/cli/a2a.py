@@ -97,8 +97,8 @@ def _show_task(task: Item, _: Namespace, screen: Screen) -> None:
 
 
 def _tasks(client: A2aClient, args: Namespace) -> Item:
-    filters: Item = {"contextId": args.context, "pageSize": args.limit, "pageToken": args.page}
-    filters["status"] = state_name(args.status) if args.status else None
+    status = state_name(args.status) if args.status else None
+    filters = {"contextId": args.context, "pageSize": args.limit, "pageToken": args.page, "status": status}
     return client.tasks({name: value for name, value in filters.items() if value})
 
 
@@ -129,15 +129,14 @@ def show_event(event: Item, text: str, task: RemoteTask, screen: Screen, *, is_n
 
 def show_result(task: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
     """Show a task's result and return the exit code; only the reply goes to stdout."""
-    is_shown = not screen.as_json
     if task.state == "completed":
-        if is_shown and with_text:
+        if with_text and not screen.as_json:
             screen.line(task.text)
-        for name in _files(task) if is_shown else ():
+        for name in () if screen.as_json else _files(task):
             screen.note(f"The agent also sent {name}; use --json to see it.")
         return Exit.OK
     if task.is_asking:
-        if is_shown:
+        if not screen.as_json:
             screen.line(task.status_text or "The agent needs more input.")
         screen.note(f"Waiting ({task.state}). To answer: `carrel a2a send {url} TEXT --task {task.id}`")
         return Exit.OK

@@ -37,10 +37,10 @@ BUDGETS = Resource(
 )  # fmt: skip
 
 
-def _show(answer: Item, _: Namespace, screen: Screen) -> None:
+def _show(answer: Item, *_: object) -> str:
     budget = answer["budget"]
     used = f"used: {_used(budget)} ({budget['share']:.0%})"
-    screen.line(f"Budget {budget['name']} of {budget['title']}: {_limit(budget)}; {used}.")
+    return f"Budget {budget['name']} of {budget['title']}: {_limit(budget)}; {used}."
 
 
 def _remove(client: Client, args: Namespace) -> Any:

@@ -18,7 +18,7 @@ from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import WAITING, Troubles
 from carrel.main.cli.session_keys import session_key
 
-CLIENT_INSTANCE = "cli"
+_HERE = {"channelType": "cli", "clientInstanceId": "cli"}
 ANSWER_SECONDS = 1800.0
 PROMPT = "you> "
 _QUIT = frozenset({"/quit", "/exit"})
@@ -52,25 +52,26 @@ def _session(client: Client, args: Namespace) -> str:
     """Return the session key to use: the one given, a new one for the agent given, or the last one used here."""
     if args.session:
         return str(args.session)
-    here = {"channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
     agent = args.agent or args.named
     if agent and is_session(agent):
         return session_key(client, agent)
     if agent:
-        made = AGENTS.of(client, agent, lambda _: client.post("/api/sessions", {"agentId": agent, **here}))
+        made = AGENTS.of(client, agent, lambda _: client.post("/api/sessions", {"agentId": agent, **_HERE}))
         return str(made["sessionKey"])
-    return str(client.get("/api/sessions/active", here)["sessionKey"])
+    return str(client.get("/api/sessions/active", _HERE)["sessionKey"])
 
 
 def _lines(screen: Screen) -> Iterator[str]:
     """Yield the typed or piped lines, skipping empty ones."""
     at_terminal = sys.stdin.isatty()
+    # Colour codes are marked as zero-width, so that line editing does not count them.
+    prompt = re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", screen.paint("cyan", PROMPT))
     if at_terminal:
         with suppress(ImportError):
             import readline  # noqa: F401  (importing it gives `input` line editing)
     while True:
         try:
-            line = input(_prompt(screen)) if at_terminal else next(sys.stdin)
+            line = input(prompt) if at_terminal else next(sys.stdin)
         except EOFError:
             screen.line()
             return
@@ -78,11 +79,6 @@ def _lines(screen: Screen) -> Iterator[str]:
             return
         if line.strip():
             yield line.strip()
-
-
-def _prompt(screen: Screen) -> str:
-    """Return the prompt, with colour codes marked as zero-width so that line editing does not count them."""
-    return re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", screen.paint("cyan", PROMPT))
 
 
 class _Chat:
@@ -124,9 +120,8 @@ class _Chat:
 
     def _known_commands(self) -> set[str]:
         if not self._commands:
-            here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
-            listed = self._client.post("/api/chat", {"text": "/help", **here})["reply"]
-            self._commands = set(_LISTED.findall(listed))
+            asked = {"text": "/help", "sessionKey": self._session_key, **_HERE}
+            self._commands = set(_LISTED.findall(self._client.post("/api/chat", asked)["reply"]))
         return self._commands
 
     def send_or_stop(self, line: str) -> int:
@@ -158,9 +153,9 @@ class _Chat:
 
     def send(self, line: str) -> Run | None:
         """Send a line, which answers the run that asked; show the reply and return the run, None for a command."""
-        here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
         answers = self._asking.id if self._asking else None
-        accepted = self._client.post("/api/chat", {"text": line, "answersRunId": answers, **here})
+        said = {"text": line, "answersRunId": answers, "sessionKey": self._session_key, **_HERE}
+        accepted = self._client.post("/api/chat", said)
         if "runId" not in accepted:
             self._show_command(accepted)
             self.look_for_question()

@@ -35,11 +35,9 @@ def connect_model(args: Namespace, screen: Screen) -> int:
     if kind not in found.kinds:
         raise Failure(Exit.FAILED, f"{server.base_url} speaks {', '.join(found.kinds)}, not {kind}.")
     model = _model(args, found, screen)
-    named = {
-        "api_key_env": key_env,
-        "api_key_file": str(args.key_file.expanduser().absolute()) if args.key_file else "",
-    }
-    fields = {"kind": kind, "base_url": server.base_url, "model": model} | {n: v for n, v in named.items() if v}
+    fields = {"kind": kind, "base_url": server.base_url, "model": model}
+    fields |= {"api_key_env": key_env} if key_env else {}
+    fields |= {"api_key_file": str(args.key_file.expanduser().absolute())} if args.key_file else {}
     path = local_settings_file(args).path
     with suppress(SettingsFault):
         # Go on with wrong settings: what is written now may correct them.

@@ -5,6 +5,7 @@ import socket
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,11 +55,15 @@ _SHOWN = 10
 
 def _status(client: Client, _: Namespace) -> Any:
     """Return the server, its lanes, the runs that wait for you and the latest failures."""
+    file = None
+    # Not everyone may know the settings.
+    with suppress(Refused):
+        file = client.get("/api/settings").get("file")
     return {
         "url": client.url,
         "version": client.get("/healthz")["version"],
         "health": client.get("/api/health"),
-        "settingsFile": _settings_file(client),
+        "settingsFile": file,
         "waiting": client.runs.list(waiting_for="person", limit=_SHOWN).raw["runs"],
         "failed": client.runs.list(state="failed", limit=_SHOWN).raw["runs"],
     }
@@ -88,15 +93,6 @@ def _show_status(found: Item, _: Namespace, screen: Screen) -> None:
         screen.note(f"{lacking} {CONNECT}")
     _show_runs("Waiting for you", found["waiting"], question_of, screen)
     _show_runs("Failed", found["failed"], why_ended, screen)
-
-
-def _settings_file(client: Client) -> str | None:
-    """Return the path of the server's settings file, if the token may know it."""
-    try:
-        file: str | None = client.get("/api/settings").get("file")
-    except Refused:
-        return None
-    return file
 
 
 def _show_runs(title: str, runs: list[Item], words: Callable[[Run], str], screen: Screen) -> None:

@@ -39,13 +39,10 @@ def _print(client: Client, args: Namespace, after: int | None, screen: Screen) -
             return found
         else:
             _show(event, screen)
-        if not args.follow and newest is not None and _seq(event, after) >= newest:
+        seq = int(event.id) if event.id.isdigit() else after or 0
+        if not args.follow and newest is not None and seq >= newest:
             break
     return None
-
-
-def _seq(event: StreamEvent, after: int | None) -> int:
-    return int(event.id) if event.id.isdigit() else after or 0
 
 
 def _show(event: StreamEvent, screen: Screen) -> None:

@@ -29,14 +29,14 @@ _TOOLS = Table("tools", {"TOOL": "name", "EFFECT": "effect", "DESCRIPTION": "des
 
 
 def _listed(settings: "Settings", _: Namespace) -> Any:
-    return {"servers": [_row(name, server) for name, server in sorted(settings.mcp.items())]}
-
-
-def _row(name: str, server: "McpServerSettings") -> dict[str, Any]:
     from carrel.connectors import address_of
 
-    accounts, variables = ",".join(server.accounts), ",".join((*server.env, *server.headers.values()))
-    return {"name": name, "starts": address_of(server), "accounts": accounts, "variables": variables}
+    rows = [
+        {"name": name, "starts": address_of(server), "accounts": ",".join(server.accounts),
+         "variables": ",".join((*server.env, *server.headers.values()))}
+        for name, server in sorted(settings.mcp.items())
+    ]  # fmt: skip
+    return {"servers": rows}
 
 
 def add_server(args: Namespace, screen: Screen) -> int:
@@ -51,7 +51,7 @@ def add_server(args: Namespace, screen: Screen) -> int:
         "env": args.env,
         "cwd": args.cwd or "",
         "url": args.server_url or "",
-        "headers": dict(map(_header, args.header)),
+        "headers": dict(words.partition("=")[::2] for words in args.header),
         "accounts": args.account,
         "allow": args.allow,
         "deny": args.deny,
@@ -65,11 +65,6 @@ def add_server(args: Namespace, screen: Screen) -> int:
     screen.note(f"To see what it offers: `carrel mcp servers test {args.name}`")
     screen.note(f"To let an agent use it: `carrel agents mcp AGENT {args.name}`")
     return Exit.OK
-
-
-def _header(words: str) -> tuple[str, str]:
-    header, _, variable = words.partition("=")
-    return header, variable
 
 
 def remove_server(args: Namespace, screen: Screen) -> int:

@@ -66,7 +66,10 @@ def openclaw_at_a_glance() -> Finding | None:
 
 
 def _check_configuration(settings: Settings) -> Iterator[Finding]:
-    yield _check_folder(settings)
+    if (folder := next(openclaw_config.plugin_folders(settings), None)) is None:
+        yield Finding("fail", "plugin", f"no folder in {'.'.join(PATHS)} holds it", SETUP)
+    else:
+        yield Finding("ok", "plugin", f"loaded from {folder}")
     if reason := _why_not_loaded(settings):
         yield Finding("fail", "plugin", reason, SETUP)
     if at(settings, (*ENTRY, "hooks", "allowConversationAccess")) is not True:
@@ -75,9 +78,8 @@ def _check_configuration(settings: Settings) -> Iterator[Finding]:
     else:
         yield Finding("ok", "hooks", "the plugin may see conversations and add context")
     if at(settings, RESPONSES) is not True:
-        yield Finding(
-            "warn", "endpoint", f"{'.'.join(RESPONSES)} is off, so Carrel cannot use OpenClaw's models", SETUP
-        )
+        off = f"{'.'.join(RESPONSES)} is off, so Carrel cannot use OpenClaw's models"
+        yield Finding("warn", "endpoint", off, SETUP)
     command = at(settings, (*MCP, "command"))
     if not command:
         yield Finding("warn", "mcp", f"{'.'.join(MCP)} is missing, so OpenClaw lacks Carrel's session tools", SETUP)
@@ -85,13 +87,6 @@ def _check_configuration(settings: Settings) -> Iterator[Finding]:
         yield Finding("fail", "mcp", f"{command} is not a program", SETUP)
     else:
         yield Finding("ok", "mcp", f"{command} {' '.join(at(settings, (*MCP, 'args')) or ())}")
-
-
-def _check_folder(settings: Settings) -> Finding:
-    folder = next(openclaw_config.plugin_folders(settings), None)
-    if folder is None:
-        return Finding("fail", "plugin", f"no folder in {'.'.join(PATHS)} holds it", SETUP)
-    return Finding("ok", "plugin", f"loaded from {folder}")
 
 
 def _why_not_loaded(settings: Settings) -> str:

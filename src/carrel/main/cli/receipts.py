@@ -1,7 +1,7 @@
 """`runs receipt`, `compare` and `why`: what an agent saw, how two runs differ, and why a run is not progressing."""
 
 from argparse import Namespace
-from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from carrel.bridge import segment
@@ -118,19 +118,14 @@ def _show_compared(answer: dict[str, Any], _: Namespace, screen: Screen) -> None
         return
     for part in ("instructions", "input"):
         screen.line(f"{part}: {'the same' if answer[part]['same'] else 'different'}")
-        for line in _diff_lines(answer[part].get("diff")):
+        diff = answer[part].get("diff") or ()
+        for line in diff.splitlines() if isinstance(diff, str) else (str(one).rstrip("\n") for one in diff):
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             screen.out.write("  " + (screen.paint(colour, _flat(line)) if colour else _flat(line)) + "\n")
     screen.line("tools:")
     for sign, name, colour in (("+", "added", "green"), ("-", "removed", "red")):
         for tool in answer["tools"].get(name) or []:
             screen.out.write("  " + screen.paint(colour, f"{sign} {_flat(tool)}") + "\n")
-
-
-def _diff_lines(diff: object) -> Iterable[str]:
-    if isinstance(diff, list):
-        return [str(line).rstrip("\n") for line in diff]
-    return str(diff or "").splitlines()
 
 
 def _flat(text: str) -> str:
@@ -162,15 +157,9 @@ def replay(args: Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
-def _show_why(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
-    show_reasons(answer, screen, moving="The run is progressing.", run_id=args.run_id)
-
-
-def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, run_id: str | None = None) -> None:
-    """Show why something is not progressing, and what would help; without a reason, show `moving`.
-
-    The actions of one run are shown with their commands.
-    """
+def show_reasons(answer: dict[str, Any], args: Namespace, screen: Screen, *, moving: str) -> None:
+    """Show why a run or a task is not moving, and what would help, for a run with its commands; or that it moves."""
+    run_id = getattr(args, "run_id", None)
     if not answer["reasons"]:
         screen.line(moving)
     for reason in answer["reasons"]:
@@ -186,7 +175,8 @@ def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, run_id:
 
 
 COMMANDS = (
-    RUNS.does("why", "explain why a run is not progressing, or how it ended", "GET why", _show_why),
+    RUNS.does("why", "explain why a run is not progressing, or how it ended", "GET why",
+              partial(show_reasons, moving="The run is progressing.")),
     RUNS.does(
         "receipt", "show what the agent saw", "GET receipt", _show_receipt,
         option("--step", "N", "only this step", type=int, field=""),

@@ -17,6 +17,8 @@ from carrel.main.cli.output import Screen, first_line
 Item = dict[str, Any]
 Cell = str | Callable[[Item], object]
 Ask = Callable[[Any, Namespace], Any]
+Sends = Mapping[str, object] | Callable[[Namespace], Mapping[str, object]]
+NOTHING: Sends = {}
 Show = Callable[[Any, Namespace, Screen], str | None]
 # For fields that have no option of their own.
 SET = option("--set", "FIELD=JSON", "set any other field of the API; may be repeated", action="append", field="")
@@ -49,14 +51,15 @@ def _cell(cell: Cell, row: Item) -> object:
 
 
 def request(
-    name: str, summary: str, asks: str | Ask, show: str | Show, *options: Option, sends: Mapping[str, object] = {},
+    name: str, summary: str, asks: str | Ask, show: str | Show, *options: Option, sends: Sends = NOTHING,
     question: Ask | None = None, examples: tuple[str, ...] = (), common: tuple[Option, ...] = SERVER_OPTIONS,
     connected: Callable[[Namespace], AbstractContextManager[Any]] = connect,
 ) -> Command:  # fmt: skip
     """Describe a command that asks the server and prints the answer, as it is with --json.
 
     `asks` is a method and a path, in which `{}` stands for the id of the object that the first option with `of` names;
-    or a function, if one request is not enough. Other options with a value, and `sends`, go into the query of a GET,
+    or a function, if one request is not enough. Other options with a value, and what `sends` is or returns for the
+    arguments, go into the query of a GET,
     else into the body. `show` prints the answer or returns a sentence about it, or is one with fields of it in braces;
     a note for people may follow after a line break. A DELETE may have no answer: with --json the sentence's first word
     then becomes the key of the id. With a `question`, a person is asked first.
@@ -72,7 +75,7 @@ class Request(NamedTuple):
     asks: str | Ask
     show: str | Show
     options: tuple[Option, ...]
-    sends: Mapping[str, object]
+    sends: Sends
     question: Ask | None
     connected: Callable[[Namespace], AbstractContextManager[Any]]
 
@@ -112,7 +115,8 @@ class Request(NamedTuple):
         ids = dict(zip((one.field for one in named), found, strict=True))
         if "{}" in path:
             path = path.format(segment(ids.pop(named[0].field)))
-        fields = {**self.sends, **given_fields(self.options, args), **ids}
+        sent = self.sends if isinstance(self.sends, Mapping) else self.sends(args)
+        fields = {**sent, **given_fields(self.options, args), **ids}
         if method == "PATCH" and not fields:
             example = next(one for one in self.options if one.flags[0].startswith("-"))
             raise Failure(Exit.USAGE, f"Nothing to change; name a field, e.g. {example.flags[0]} {example.shown}.")

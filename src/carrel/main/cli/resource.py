@@ -9,7 +9,7 @@ from carrel.bridge import Client, Refused, segment
 from carrel.kernel import Refusal
 from carrel.main.cli.command import Command, Exit, Failure, Option, only, option, unknown
 from carrel.main.cli.output import Screen
-from carrel.main.cli.request import SET, Ask, Cell, Item, Show, Table, request
+from carrel.main.cli.request import NOTHING, SET, Ask, Cell, Item, Sends, Show, Table, request
 
 _PAGES_MAX = 5
 MAIN = "main"
@@ -135,13 +135,13 @@ class Resource(NamedTuple):
         return request(f"{self.noun} show", summary, asked, show or self.show, named, *options, examples=examples)
 
     def creates(
-        self, summary: str = "", *options: Option, asks: Ask | None = None, show: str | Show = "",
+        self, summary: str = "", *options: Option, asks: Ask | None = None, sends: Sends = NOTHING, show: str | Show = "",
         examples: Examples = (),
     ) -> Command:  # fmt: skip
         """Describe the command that creates one and prints its id."""
         name, summary = f"{self.noun} create", summary or f"create {_a(self.name)}"
-        shown = show or f"{{{self.one}[{self.id}]}}"
-        return request(name, summary, asks or f"POST {self.path}", shown, *options, SET, examples=examples)
+        asked, shown = asks or f"POST {self.path}", show or f"{{{self.one}[{self.id}]}}"
+        return request(name, summary, asked, shown, *options, SET, sends=sends, examples=examples)
 
     def edits(self, *options: Option, show: str | Show = "", examples: Examples = ()) -> Command:
         """Describe the command that changes fields of one."""
@@ -163,7 +163,7 @@ class Resource(NamedTuple):
 
     def does(
         self, verb: str, summary: str, asks: str | Ask, show: str | Show, *options: Option,
-        sends: Mapping[str, object] = {}, question: Ask | None = None, examples: Examples = (),
+        sends: Sends = NOTHING, question: Ask | None = None, examples: Examples = (),
     ) -> Command:  # fmt: skip
         """Describe a command about one of them; `asks` is a method, and what follows the object's path."""
         if isinstance(asks, str):
