@@ -6,7 +6,7 @@ before anything starts.
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -234,20 +234,12 @@ def _check(
                 notices.append(f"{given.spelling}: must be {known.form}{actual}; using {rounds}.")
             else:
                 problems.append(f"{given.spelling}: must be {known.form}{actual}.")
-    for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
-        fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
-        problems += _gateway_problems(gateway, fields)
-    servers = {name[1] for name in values if name[0] == "mcp"}
-    problems += ambiguous_names(servers)
-    for server in sorted(servers):
-        fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
-        problems += mcp_problems(server, fields)
-    for budget in sorted({name[1] for name in values if name[0] == "budgets"}):
-        if not any(values.get(("budgets", budget, word)) for word in ("tokens", "usd", "runs")):
-            problems.append(f"budgets.{budget}: set budgets.{budget}.tokens, .usd or .runs.")
-    for webhook in sorted({name[1] for name in values if name[0] == "webhooks"}):
-        fields = {name[2]: value for name, value in values.items() if name[:2] == ("webhooks", webhook)}
-        problems += webhook_problems(webhook, fields)
+    for section, check in _CHECKS.items():
+        names_chosen = sorted({name[1] for name in values if name[0] == section})
+        problems += ambiguous_names(names_chosen) if section == "mcp" else ()
+        for chosen in names_chosen:
+            fields = {name[2]: value for name, value in values.items() if name[:2] == (section, chosen)}
+            problems += check(chosen, fields)
     problems += _trust_problems(values)
     return values
 
@@ -260,7 +252,7 @@ def _rounds(value: object) -> int | None:
         return None
 
 
-def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
+def _gateway_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     """Yield what is inconsistent in the settings of one gateway."""
     kind = given.get("kind")
     if kind not in (None, "builtin", "acp") and not given.get("base_url"):
@@ -276,7 +268,7 @@ def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."
 
 
-def _openclaw_problems(name: str, given: dict[str, object]) -> Iterator[str]:
+def _openclaw_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     for word in ("agents", "session_tools"):
         if given.get(word) and given.get("kind") != "openclaw":
             yield f"gateway.{name}.{word}: only a gateway of kind openclaw uses it."
@@ -284,6 +276,20 @@ def _openclaw_problems(name: str, given: dict[str, object]) -> Iterator[str]:
     for pair in pairs if isinstance(pairs, list | tuple) else ():
         if _AGENT_PAIR.fullmatch(str(pair)) is None:
             yield f'gateway.{name}.agents: "{pair}" must be one of your agents and one of OpenClaw, as "writer=main".'
+
+
+def _budget_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
+    if not any(given.get(word) for word in ("tokens", "usd", "runs")):
+        yield f"budgets.{name}: set budgets.{name}.tokens, .usd or .runs."
+
+
+# What is inconsistent under a name that users choose.
+_CHECKS: dict[str, Callable[[str, Mapping[str, object]], Iterator[str]]] = {
+    "gateway": _gateway_problems,
+    "mcp": mcp_problems,
+    "budgets": _budget_problems,
+    "webhooks": webhook_problems,
+}
 
 
 def _trust_problems(values: dict[Name, object]) -> Iterator[str]:
@@ -314,7 +320,7 @@ def _assemble(values: dict[Name, object]) -> Settings:
     tree: dict[str, Any] = {}
     home: dict[Name, object] = {
         ("storage", "data_dir"): str(directory.expanduser().absolute()),
-        ("storage", "url"): _expand_home(address),
+        ("storage", "url"): re.sub("^sqlite:///~/", lambda _: f"sqlite:///{Path.home()}/", address),
     }
     for name, value in {**values, **home}.items():
         section = tree
@@ -322,11 +328,6 @@ def _assemble(values: dict[Name, object]) -> Settings:
             section = section.setdefault(word, {})
         section[name[-1]] = value
     return msgspec.convert(tree, Settings, dec_hook=setting_names.as_path)
-
-
-def _expand_home(address: str) -> str:
-    start, tilde, rest = address.partition("sqlite:///~/")
-    return f"sqlite:///{Path.home()}/{rest}" if tilde and not start else address
 
 
 def _rows(
@@ -338,12 +339,12 @@ def _rows(
         ("storage", "data_dir"): settings.storage.data_dir,
     }
     defaults: dict[Name, object] = {("storage", "url"): f"sqlite:///{settings.storage.data_dir / 'carrel.db'}"}
-    rows = []
-    for name, known in names.items():
-        value = in_force.get(name, values.get(name, known.default))
-        source: Source = found[name].source if name in values else "default"
-        default = setting_names.shown(defaults.get(name, known.default), known)
-        rows.append(
-            SettingRow(name=".".join(name), value=setting_names.shown(value, known), default=default, source=source)
+    return [
+        SettingRow(
+            name=".".join(name),
+            value=setting_names.shown(in_force.get(name, values.get(name, known.default)), known),
+            default=setting_names.shown(defaults.get(name, known.default), known),
+            source=found[name].source if name in values else "default",
         )
-    return rows
+        for name, known in names.items()
+    ]

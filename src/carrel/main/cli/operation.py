@@ -50,7 +50,7 @@ def _models(client: Client, _: Namespace) -> Any:
     """Return the connections to models, with the agents that use each and the models that they ask for."""
     agents = client.get("/api/agents")["agents"]
     connected = client.get("/api/health").get("gateways") or []
-    using: dict[str, list[Item]] = {row["name"]: [] for row in connected}
+    using: dict[str, list[Item]] = {"builtin": [], **{row["name"]: [] for row in connected}}
     for agent in agents:
         # Where there is no such connection, the built-in agent answers.
         using.get(agent["gateway"] or "default", using["builtin"]).append(agent)

@@ -135,8 +135,8 @@ class Resource(NamedTuple):
         return request(f"{self.noun} show", summary, asked, show or self.show, named, *options, examples=examples)
 
     def creates(
-        self, summary: str = "", *options: Option, asks: Ask | None = None, sends: Sends = NOTHING, show: str | Show = "",
-        examples: Examples = (),
+        self, summary: str = "", *options: Option, asks: Ask | None = None, sends: Sends = NOTHING,
+        show: str | Show = "", examples: Examples = (),
     ) -> Command:  # fmt: skip
         """Describe the command that creates one and prints its id."""
         name, summary = f"{self.noun} create", summary or f"create {_a(self.name)}"

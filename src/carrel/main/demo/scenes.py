@@ -18,7 +18,6 @@ from carrel.work import NewTask, Task, TaskChange, change_task, create_task, pos
 _PAUSE_MS = 11 * MS_PER_MINUTE
 PLANNING = SessionKey.of("editor", "web:winter-programme")
 _WORKERS = ("researcher", "writer", "analyst", "editor")
-_ALONE = ("analyst",)
 _DONE = TaskChange(status="done")
 _STEPS = (
     PlannedTask(title="Collect the dates of all branches"),
@@ -34,7 +33,8 @@ async def day_of_work(stage: Stage, day: int) -> None:
     for number in range(2):
         task = await _assigned(stage, day, number)
         if stage.happens(0.8):
-            await stage.write(partial(_finish, stage=stage, task=task))
+            done = partial(change_task, access=stage.owner, task_id=task.id, change=_DONE, rules=stage.rules)
+            await stage.write(done)
         _pause(stage)
     await _chat(stage, day, person)
     if day % 7 == 2:
@@ -68,10 +68,6 @@ async def last_day(stage: Stage) -> None:
     for number in range(3):
         await _assigned(stage, 300, number, status="review")
         _pause(stage)
-
-
-def _finish(tx: Tx, stage: Stage, task: Task) -> None:
-    change_task(tx, stage.owner, task.id, _DONE, stage.rules)
 
 
 def _fired(tx: Tx, stage: Stage, session: str, new: NewSchedule) -> None:
@@ -120,9 +116,8 @@ def _parts(tx: Tx, stage: Stage) -> None:
     for number, (title, status) in enumerate(content.PARTS, start=1):
         new = NewTask(id=f"demo-parts-{number}", title=title, parent_id=whole.id, dependencies=last)
         part = create_task(tx, person, new, stage.rules)
-        change_task(
-            tx, person, part.id, TaskChange(assigned_user_ids=(stage.people[number % 2].actor_id,)), stage.rules
-        )
+        assigned = TaskChange(assigned_user_ids=(stage.people[number % 2].actor_id,))
+        change_task(tx, person, part.id, assigned, stage.rules)
         for step in {"done": ("in_progress", "review", "done"), "in_progress": ("in_progress",)}.get(status, ()):
             change_task(tx, person, part.id, TaskChange(status=step), stage.rules)
         last = (part.id,)
