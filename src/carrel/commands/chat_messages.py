@@ -211,7 +211,7 @@ def _log_fields(access: Access, where: CommandContext, done: CommandResult) -> d
         "account_id": access.account_id,
         "actor": access.actor_id,
         "agent_id": key.agent,
-        "session_identity": ":".join(where.session_identity),
+        "session_identity": ":".join(key.identity),
         "session_key": str(key),
         "goal_id": where.goal_id,
         "task_id": key.task_id,

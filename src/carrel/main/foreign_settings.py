@@ -2,27 +2,20 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from msgspec import Struct
-
 from carrel.main.setting_names import Name, known_names, read_text
 
 
-class ForeignSetting(Struct, frozen=True, kw_only=True):
-    """A setting that was given under another name; without a `value` it has no counterpart here."""
+def foreign_settings(env: Mapping[str, str], problems: list[str]) -> Iterator[tuple[str, Name, object]]:
+    """Yield (variable, our name, value) of settings under foreign names; a value that cannot be read is a problem.
 
-    variable: str
-    name: Name
-    value: object | None
-
-
-def foreign_settings(env: Mapping[str, str], problems: list[str]) -> Iterator[ForeignSetting]:
-    """Yield the settings that the environment has under foreign names; a value that cannot be read is a problem."""
+    The value is None for a setting that has no counterpart here.
+    """
     for variable, (dotted, read) in _SPELLINGS.items():
         if variable not in env:
             continue
         name = tuple(dotted.split("."))
         try:
-            yield ForeignSetting(variable=variable, name=name, value=read(env[variable], name))
+            yield variable, name, read(env[variable], name)
         except ValueError as form:
             problems.append(f"{variable}: must be {form}, not {env[variable]!r}.")
 

@@ -24,7 +24,6 @@ from carrel.board import settle_accounts
 from carrel.inbound import Webhooks
 from carrel.kernel import Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS, OBJECTS_BETWEEN_COLLECTIONS
-from carrel.kernel.settings import LogSettings
 from carrel.main.assembly import Assembly, open_store
 from carrel.main.configuration import LiveConfiguration
 from carrel.main.file_lock import own_file
@@ -56,7 +55,11 @@ def serve(
     `life` changes the gateways, and returns the work to do while the server serves.
     """
     loaded = read()
-    set_up_logs(_for_people(loaded) if sys.stderr.isatty() else loaded.settings.log)
+    log = loaded.settings.log
+    if sys.stderr.isatty() and all(row.source == "default" for row in loaded.rows if row.name.endswith(".format")):
+        # People read text, unless a format was chosen.
+        log = structs.replace(log, format="text")
+    set_up_logs(log)
     allow_many_connections()
     url = loaded.settings.storage.url
     path = sqlite_path(url)
@@ -73,12 +76,6 @@ def serve(
                 raise
             why = f"Cannot write to the data directory ({error.strerror}); free some space and start again."
             raise Refusal(Code.STORAGE_UNAVAILABLE, why) from error
-
-
-def _for_people(loaded: LoadedSettings) -> LogSettings:
-    """Return the log settings for a terminal: text, unless a format was chosen."""
-    chosen = any(row.name.endswith(".format") and row.source != "default" for row in loaded.rows)
-    return loaded.settings.log if chosen else structs.replace(loaded.settings.log, format="text")
 
 
 class _Server:

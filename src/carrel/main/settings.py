@@ -14,13 +14,12 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import Grammar, is_loopback
+from carrel.kernel import Grammar, clip, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main import setting_names
-from carrel.main.acp_settings import acp_problems
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import ambiguous_names, mcp_problems
+from carrel.main.mcp_settings import VARIABLE, ambiguous_names, mcp_problems
 from carrel.main.setting_names import NAMED_SECTIONS, KnownSetting, Name
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
 from carrel.main.webhook_settings import webhook_problems
@@ -201,16 +200,16 @@ def _read_environment(
 
 def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: list[str], notices: list[str]) -> None:
     """Read settings under the names that other systems use; our own names win."""
-    for given in foreign_settings(env, problems):
-        dotted, ours = ".".join(given.name), env_name(given.name)
-        if given.value is None:
-            notices.append(f"{given.variable} is not used: Carrel has one figure for this, {ours}.")
-        elif given.name in found and found[given.name].source == "env":
-            notices.append(f"{given.variable} is not used: {found[given.name].spelling} sets the same thing and wins.")
+    for variable, name, value in foreign_settings(env, problems):
+        ours = env_name(name)
+        if value is None:
+            notices.append(f"{variable} is not used: Carrel has one figure for this, {ours}.")
+        elif name in found and found[name].source == "env":
+            notices.append(f"{variable} is not used: {found[name].spelling} sets the same thing and wins.")
         else:
-            found[given.name] = _Found(value=given.value, source="env", spelling=given.variable)
-            value = _quoted(given.value).strip('"')
-            notices.append(f"{given.variable} is read as {dotted} = {value}; its name in Carrel is {ours}.")
+            found[name] = _Found(value=value, source="env", spelling=variable)
+            dotted, text = ".".join(name), _quoted(value).strip('"')
+            notices.append(f"{variable} is read as {dotted} = {text}; its name in Carrel is {ours}.")
 
 
 _ROUNDS = ("sessions", "agent_to_agent", "max_ping_pong_turns")
@@ -262,7 +261,7 @@ def _gateway_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
         yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
     yield from _openclaw_problems(name, given)
-    yield from acp_problems(name, given)
+    yield from _acp_problems(name, given)
     keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
     if len(keys) > 1:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."
@@ -276,6 +275,21 @@ def _openclaw_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     for pair in pairs if isinstance(pairs, list | tuple) else ():
         if _AGENT_PAIR.fullmatch(str(pair)) is None:
             yield f'gateway.{name}.agents: "{pair}" must be one of your agents and one of OpenClaw, as "writer=main".'
+
+
+def _acp_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
+    if given.get("kind") != "acp":
+        for word in filter(given.get, ("command", "args", "env", "accounts", "start_seconds")):
+            yield f"gateway.{name}.{word}: only a gateway of kind acp uses it."
+        return
+    if not given.get("command"):
+        yield f"gateway.{name}.command: is required when gateway.{name}.kind is acp."
+    for word in filter(given.get, ("base_url", "api_key", "api_key_env", "api_key_file", "model", "models")):
+        yield f"gateway.{name}.{word}: a gateway of kind acp starts its agent and does not use it."
+    names = given.get("env")
+    for one in names if isinstance(names, list | tuple) else ():
+        if not VARIABLE.fullmatch(str(one)):
+            yield f"gateway.{name}.env: must have names of environment variables, and no values."
 
 
 def _budget_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
@@ -308,7 +322,7 @@ def _quoted(value: object) -> str:
         text = msgspec.json.encode(value).decode()
     except (TypeError, msgspec.MsgspecError):
         text = str(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return clip(text, 80)
 
 
 def _assemble(values: dict[Name, object]) -> Settings:

@@ -19,7 +19,7 @@ from carrel.main.cli.command import LOCAL_OPTIONS, Command, Exit, Failure, Optio
 from carrel.main.cli.discovery import local_settings
 from carrel.main.cli.labels import age
 from carrel.main.cli.output import Screen, first_line, json_text
-from carrel.main.cli.request import Ask, Show, request
+from carrel.main.cli.request import Ask, Item, Show, request
 
 
 class TokenFound(NamedTuple):
@@ -53,9 +53,6 @@ def _server(url: str) -> tuple[str, str, int | None]:
     except ValueError:
         return ("", url, None)
     return parts.scheme, "localhost" if is_local(url) else parts.hostname or "", port
-
-
-Item = dict[str, Any]
 
 
 def _card(client: A2aClient, args: Namespace) -> Item:

@@ -131,15 +131,11 @@ def _values(action: argparse.Action, kinds: Kinds, typed: Sequence[str], begun: 
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     if action.metavar in _FILES:
-        return _paths(begun)
+        folder = begun[: begun.rfind("/") + 1]
+        inside = Path(folder or ".").expanduser().iterdir()
+        return [f"{folder}{path.name}{'/' if path.is_dir() else ''}" for path in inside]
     named = [kinds[word] for word in str(action.metavar).removeprefix("OTHER_").split("|") if word in kinds]
     return [word for kind in named for word in (*(["last"] if kind.order else []), *_listed(kind, typed))]
-
-
-def _paths(begun: str) -> list[str]:
-    folder = begun[: begun.rfind("/") + 1]
-    inside = Path(folder or ".").expanduser().iterdir()
-    return [f"{folder}{path.name}{'/' if path.is_dir() else ''}" for path in inside]
 
 
 def _listed(kind: Resource, typed: Sequence[str]) -> list[str]:

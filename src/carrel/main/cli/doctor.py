@@ -96,15 +96,14 @@ def _show_status(found: Item, _: Namespace, screen: Screen) -> None:
 
 
 def _show_runs(title: str, runs: list[Item], words: Callable[[Run], str], screen: Screen) -> None:
-    rows = [
-        (run.id, run.session_key, age(run.ended_at or run.created_at), first_line(words(run), 120))
-        for run in convert(runs, list[Run])
-    ]
-    if not rows or not screen.is_terminal:
-        return
-    screen.line()
-    screen.out.write(screen.paint("bold", title) + "\n")
-    screen.table(("RUN", "SESSION", "AGE", "DETAILS"), rows)
+    if runs and screen.is_terminal:
+        rows = [
+            (run.id, run.session_key, age(run.ended_at or run.created_at), first_line(words(run), 120))
+            for run in convert(runs, list[Run])
+        ]
+        screen.line()
+        screen.out.write(screen.paint("bold", title) + "\n")
+        screen.table(("RUN", "SESSION", "AGE", "DETAILS"), rows)
 
 
 def doctor(args: Namespace, screen: Screen) -> int:

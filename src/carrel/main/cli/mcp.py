@@ -14,13 +14,13 @@ from carrel.bridge import BridgeFault, Client, McpRelay
 from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
+from carrel.main.cli.request import Item
 from carrel.main.json5 import Json5Fault, read
 from carrel.main.json5_edit import EMPTY, with_value
 from carrel.main.openclaw_config import config_path
 from carrel.main.replace_file import changed_lines, replace_file, text_of
 
 NAME = "carrel"
-Item = dict[str, Any]
 
 
 class McpClient(NamedTuple):

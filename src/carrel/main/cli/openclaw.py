@@ -9,7 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from carrel.bridge import BridgeFault, Client, Refused, is_local
 from carrel.kernel import elapsed_seconds
@@ -86,7 +86,7 @@ def setup(args: Namespace, screen: Screen) -> int:
             _write_backend(args, backend, screen)
         screen.note(_takes_effect(settings))
     screen.note("See that it works with `carrel openclaw check`; `carrel openclaw remove` takes it back.")
-    return screen.json(_shown(changes, written=True)) if screen.as_json else Exit.OK
+    return _ended(changes, screen, written=True)
 
 
 def check(args: Namespace, screen: Screen) -> int:
@@ -112,7 +112,7 @@ def remove(args: Namespace, screen: Screen) -> int:
         _write_with_backup(changes[0], screen)
         _revoke(args, settings, screen)
         screen.note(_takes_effect(settings))
-    return screen.json(_shown(changes, written=True)) if screen.as_json else Exit.OK
+    return _ended(changes, screen, written=True)
 
 
 def _only_changed(changes: list[Change]) -> list[Change]:
@@ -157,23 +157,19 @@ def _agreed(args: Namespace, changes: list[Change], screen: Screen) -> bool:
     return True
 
 
-def _ended(changes: list[Change], screen: Screen) -> int:
+def _ended(changes: list[Change], screen: Screen, *, written: bool = False) -> int:
     if screen.as_json:
-        return screen.json(_shown(changes, written=False))
-    screen.note("Nothing was written." if changes else "Nothing to do: everything is as it should be.")
+        listed = [{"file": str(change.path), "diff": "\n".join(change.diff)} for change in changes]
+        return screen.json({"written": written, "changes": listed})
+    if not written:
+        screen.note("Nothing was written." if changes else "Nothing to do: everything is as it should be.")
     return Exit.OK
-
-
-def _shown(changes: list[Change], *, written: bool) -> dict[str, Any]:
-    listed = [{"file": str(change.path), "diff": "\n".join(change.diff)} for change in changes]
-    return {"written": written, "changes": listed}
 
 
 def _refuse_if_kept_elsewhere(path: Path) -> None:
     if openclaw_config.is_immutable(os.environ):
-        raise ConfigFault(
-            f"OpenClaw is told that {path} is managed elsewhere (OPENCLAW_CONFIG_READONLY); change it there."
-        )
+        why = f"OpenClaw is told that {path} is managed elsewhere (OPENCLAW_CONFIG_READONLY); change it there."
+        raise ConfigFault(why)
     if path.exists() and not path.stat().st_mode & 0o222:
         raise ConfigFault(f"{path} is read-only. Run `chmod u+w {path}` if you want it changed, and try again.")
 

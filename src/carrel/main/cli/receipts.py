@@ -4,11 +4,11 @@ from argparse import Namespace
 from functools import partial
 from typing import Any
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.labels import age, in_words
 from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.request import Item
 from carrel.main.cli.run_results import refusal_in, show_result, wait_for
 from carrel.main.cli.runs import RUN, RUNS
 
@@ -26,8 +26,6 @@ _COMMANDS_OF = {
     "stop the session": "carrel runs stop",
 }
 
-Step = dict[str, Any]
-
 
 def _show_receipt(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
     """Show what the agent saw in each step: the sections with their sizes, sources and tools."""
@@ -40,7 +38,7 @@ def _show_receipt(answer: dict[str, Any], args: Namespace, screen: Screen) -> No
         _show_step(step, screen, in_full=args.full)
 
 
-def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
+def _show_step(step: Item, screen: Screen, *, in_full: bool) -> None:
     screen.line()
     screen.out.write(screen.paint("bold", f"Step {step['n']}") + f"  attempt {step['attempt']}")
     screen.line(f"  {step.get('model') or 'no model'}  {in_words(step.get('sentAt')) or 'nothing was sent'}")
@@ -60,7 +58,7 @@ def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
             _show_text(text, screen, in_full=in_full)
 
 
-def _show_tools(step: Step, screen: Screen) -> None:
+def _show_tools(step: Item, screen: Screen) -> None:
     tools = step.get("tools") or []
     screen.line(f"  tools ({len(tools)})".ljust(21) + (", ".join(str(tool) for tool in tools) or "none"))
     for item in (step.get("context") or {}).get("items", []):
@@ -136,16 +134,14 @@ def replay(args: Namespace, screen: Screen) -> int:
     """Send a step of a run once more and show both answers."""
     asked = {name: value for name in ("gateway", "model", "step") if (value := getattr(args, name)) is not None}
     with connect(args) as client:
-        started = RUNS.of(client, args.run_id, lambda run_id: client.post(f"/api/runs/{segment(run_id)}/replay", asked))
+        started = RUNS.of(client, args.run_id, lambda run_id: client.post(RUNS.at(run_id, "replay"), asked))
         run = wait_for(client, started["runId"], screen, seconds=_REPLAY_SECONDS)
         if run.state != "completed":
             return show_result(run, screen)
-        before, after = (
-            client.get(f"/api/runs/{segment(started[name])}/receipt")["steps"] for name in ("replayedFrom", "runId")
-        )
+        before, after = (client.get(RUNS.at(started[one], "receipt"))["steps"] for one in ("replayedFrom", "runId"))
     original = next(step for step in reversed(before) if args.step in (None, step["n"]))
-    answers = {name: {key: step[key] for key in ("model", "output")} for name, step in
-               (("original", original), ("replayed", after[-1]))}  # fmt: skip
+    steps = {"original": original, "replayed": after[-1]}
+    answers = {name: {key: step[key] for key in ("model", "output")} for name, step in steps.items()}
     if screen.as_json:
         return screen.json({**started, **answers})
     for title, answer in answers.items():

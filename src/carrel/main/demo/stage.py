@@ -1,6 +1,6 @@
 """The stage for building the demo: a store with a movable clock, an unstarted server, and functions for both."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
@@ -15,7 +15,7 @@ from carrel.kernel import MS_PER_SECOND, Access, Chance, Envelope, Message, Prov
 from carrel.main.assembly import Assembly
 from carrel.main.demo.gateway import DemoGateway
 from carrel.runs import Run, deliver, run_by_id
-from carrel.storage import Database, Tx
+from carrel.storage import Database
 
 T = TypeVar("T")
 # A step of the demo's model takes this long, plus a second for this many characters of its answer.
@@ -80,6 +80,8 @@ class Stage:
         owner: Access, size: Size,
     ) -> None:  # fmt: skip
         self.db, self.clock, self.gateway = db, clock, gateway
+        # Does something in a transaction of its own.
+        self.write = db.write
         self.rules = assembly.services.rules
         self._chance = chance
         self._dispatcher = assembly.dispatcher
@@ -95,10 +97,6 @@ class Stage:
             user = await self.write(new)
             who: dict[str, Any] = {"kind": "user", "actor_id": user.id, "user_id": user.id, "name": user.name}
             self.people.append(structs.replace(self.owner, **who))
-
-    async def write(self, unit: Callable[[Tx], T]) -> T:
-        """Do something in a transaction of its own."""
-        return await self.db.write(unit)
 
     async def settle(self) -> None:
         """Let the agents work until nothing is due."""
