@@ -78,7 +78,11 @@ class LiveConfiguration:
 
     async def connect(self, name: str, fields: Mapping[str, str], key: str) -> Reloaded:
         """Write a gateway into the settings file and its key into a file of its own, and apply it; all or nothing."""
-        self._refuse_overridden(name)
+        row = next((row for row in self._rows if row.name.startswith(f"gateway.{name}.") and row.source == "env"), None)
+        if row is not None:
+            # The environment would silently override what is written.
+            message = f"{row.name} is set in the server's environment, which counts more than the settings file."
+            raise Refusal(Code.CONFLICT, message)
         path = self._file.path.expanduser()
         try:
             before = text_of(path)
@@ -95,13 +99,6 @@ class LiveConfiguration:
         except WrongSettings as wrong:
             replace_file(path, before)
             raise Refusal(Code.CONFLICT, f"{path} has mistakes: {' '.join(wrong.problems)}") from wrong
-
-    def _refuse_overridden(self, name: str) -> None:
-        """Refuse to write what the environment would silently override."""
-        row = next((row for row in self._rows if row.name.startswith(f"gateway.{name}.") and row.source == "env"), None)
-        if row is not None:
-            message = f"{row.name} is set in the server's environment, which counts more than the settings file."
-            raise Refusal(Code.CONFLICT, message)
 
 
 def _changed_names(

@@ -21,7 +21,6 @@ def foreign_settings(env: Mapping[str, str], problems: list[str]) -> Iterator[tu
 
 
 def _same(text: str, name: Name) -> object:
-    """Return the value, read like one of ours."""
     return read_text(text, known_names()[name])
 
 

@@ -15,22 +15,14 @@ import msgspec
 from msgspec import NODEFAULT, Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
-from carrel.kernel.settings import (
-    CHOSEN_NAME,
-    BudgetSettings,
-    GatewaySettings,
-    McpServerSettings,
-    PriceSettings,
-    Settings,
-    WebhookSettings,
-)
+from carrel.kernel import settings
 from carrel.main.mcp_settings import server_name_problem
 from carrel.main.webhook_settings import webhook_name_problem
 
 Name = tuple[str, ...]
 
 # Of gateways and budgets.
-_CHOSEN_NAME = re.compile(CHOSEN_NAME)
+_CHOSEN_NAME = re.compile(settings.CHOSEN_NAME)
 # Names that become part of something else: a tool's name, an address.
 _NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
@@ -48,16 +40,16 @@ class KnownSetting(Struct, frozen=True, kw_only=True):
 
 def known_names() -> dict[Name, KnownSetting]:
     """Return all settings by name, in the order of the structs, except those under names that users choose."""
-    return dict(_leaves(Settings, ()))
+    return dict(_leaves(settings.Settings, ()))
 
 
 # Sections with names that users choose: gateways, models that have a price, budgets, MCP servers, webhooks.
 NAMED_SECTIONS: dict[str, type[Struct]] = {
-    "gateway": GatewaySettings,
-    "prices": PriceSettings,
-    "budgets": BudgetSettings,
-    "mcp": McpServerSettings,
-    "webhooks": WebhookSettings,
+    "gateway": settings.GatewaySettings,
+    "prices": settings.PriceSettings,
+    "budgets": settings.BudgetSettings,
+    "mcp": settings.McpServerSettings,
+    "webhooks": settings.WebhookSettings,
 }
 
 

@@ -58,15 +58,17 @@ class _Found(Struct, frozen=True, kw_only=True):
     spelling: str
 
 
+Known = dict[Name, KnownSetting]
+Found = dict[Name, _Found]
+
+
 def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, object]) -> LoadedSettings:
     """Return the settings in force, or raise `SettingsFault` with every mistake.
 
     `config` names the settings file; without it, `settings_file` finds the one that applies. `overrides` are dotted
     names and values from the command line; their source is shown as `env`, because the public table knows only three.
     """
-    problems: list[str] = []
-    notices: list[str] = []
-    found: dict[Name, _Found] = {}
+    problems, notices, found = list[str](), list[str](), Found()
     names = setting_names.known_names()
     file = settings_file(config, env, overrides.get("storage.data_dir"))
     _read_file(file, names, found, problems)
@@ -83,9 +85,7 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     return LoadedSettings(settings=settings, file=file, rows=_rows(names, found, values, settings), notices=notices)
 
 
-def _read_file(
-    file: SettingsFile, names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str]
-) -> None:
+def _read_file(file: SettingsFile, names: Known, found: Found, problems: list[str]) -> None:
     path = file.path
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -164,7 +164,7 @@ def _canonical(written: Name) -> Name:
     return ("sessions", *name[1:]) if name[0] == "session" else name
 
 
-def _unknown(name: Name, names: dict[Name, KnownSetting], spelling: str, *, in_environment: bool) -> str | None:
+def _unknown(name: Name, names: Known, spelling: str, *, in_environment: bool) -> str | None:
     """Return the error for an unknown name, with the setting that was probably meant; None if it is known."""
     candidates = names
     if name[0] in NAMED_SECTIONS:
@@ -184,9 +184,7 @@ def env_name(name: Name) -> str:
     return PREFIX + "__".join(name).upper()
 
 
-def _read_environment(
-    env: Mapping[str, str], names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str]
-) -> None:
+def _read_environment(env: Mapping[str, str], names: Known, found: Found, problems: list[str]) -> None:
     for variable in sorted(env):
         if not variable.startswith(PREFIX) or variable in NOT_SETTINGS:
             continue
@@ -198,8 +196,7 @@ def _read_environment(
         found[name] = _Found(value=setting_names.read_text(env[variable], known), source="env", spelling=variable)
 
 
-def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: list[str], notices: list[str]) -> None:
-    """Read settings under the names that other systems use; our own names win."""
+def _read_foreign(env: Mapping[str, str], found: Found, problems: list[str], notices: list[str]) -> None:
     for variable, name, value in foreign_settings(env, problems):
         ours = env_name(name)
         if value is None:
@@ -215,9 +212,7 @@ def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: l
 _ROUNDS = ("sessions", "agent_to_agent", "max_ping_pong_turns")
 
 
-def _check(
-    names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str], notices: list[str]
-) -> dict[Name, object]:
+def _check(names: Known, found: Found, problems: list[str], notices: list[str]) -> dict[Name, object]:
     """Return the given values converted to their types; a value that does not fit becomes a problem."""
     values: dict[Name, object] = {}
     for name, given in found.items():
@@ -252,7 +247,6 @@ def _rounds(value: object) -> int | None:
 
 
 def _gateway_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
-    """Yield what is inconsistent in the settings of one gateway."""
     kind = given.get("kind")
     if kind not in (None, "builtin", "acp") and not given.get("base_url"):
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
@@ -326,7 +320,6 @@ def _quoted(value: object) -> str:
 
 
 def _assemble(values: dict[Name, object]) -> Settings:
-    """Build the settings structs from the given values."""
     directory = values.get(("storage", "data_dir"), Settings().storage.data_dir)
     address = values.get(("storage", "url"), "")
     assert isinstance(directory, Path)
@@ -344,10 +337,7 @@ def _assemble(values: dict[Name, object]) -> Settings:
     return msgspec.convert(tree, Settings, dec_hook=setting_names.as_path)
 
 
-def _rows(
-    names: dict[Name, KnownSetting], found: dict[Name, _Found], values: dict[Name, object], settings: Settings
-) -> list[SettingRow]:
-    """Return every setting with its value, default and source."""
+def _rows(names: Known, found: Found, values: dict[Name, object], settings: Settings) -> list[SettingRow]:
     in_force: dict[Name, object] = {
         ("storage", "url"): settings.storage.url,
         ("storage", "data_dir"): settings.storage.data_dir,

@@ -112,7 +112,6 @@ class LiveText(Group[D_co]):
                     return
 
     async def _receive(self, seconds: float) -> Item | None:
-        """Return the next frame; None when none has come in time."""
         socket = self._open_socket()
         with _lost_when_closed(), suppress(TimeoutError):
             frame: Item = json.loads(await socket.receive(seconds))

@@ -77,7 +77,6 @@ def _show_card(card: Item, args: Namespace, screen: Screen) -> None:
 
 
 def _show_task(task: Item, _: Namespace, screen: Screen) -> None:
-    """Show one task in full."""
     remote = RemoteTask({"task": task})
     screen.facts([
         ("task", remote.id),
@@ -100,7 +99,6 @@ def _tasks(client: A2aClient, args: Namespace) -> Item:
 
 
 def _show_tasks(answer: Item, _: Namespace, screen: Screen) -> None:
-    """List tasks, and how to get the next page."""
     tasks = [RemoteTask({"task": task}) for task in answer["tasks"]]
     rows = [
         (one.id, one.state, one.context_id, _age(one.status.get("timestamp")), first_line(one.status_text))

@@ -117,7 +117,7 @@ def _comma_separated(text: str) -> list[str]:
     return text.split(",")
 
 
-def renew_owner_token(args: Namespace, screen: Screen) -> int:
+def renew_owner_token(args: Namespace, screen: Screen) -> None:
     """Write a new owner token into the data directory and the store; no server may be running on a SQLite store."""
     storage = local_settings(args).settings.storage
     # The store and its rooms are imported only here.
@@ -127,7 +127,6 @@ def renew_owner_token(args: Namespace, screen: Screen) -> int:
 
     file = asyncio.run(renew_local_owner(storage.url, storage.data_dir))
     screen.line(f"Wrote a new owner token to {file}. Start the server with `carrel up`.")
-    return Exit.OK
 
 
 def _show_me(me: Item, _: Namespace, screen: Screen) -> None:
@@ -146,7 +145,6 @@ def _environment(client: Client, _: Namespace) -> dict[str, str]:
 
 
 def _export(found: dict[str, str], _: Namespace, screen: Screen) -> None:
-    """Print lines that a shell evaluates."""
     for name, value in found.items():
         screen.line(f"export {name}={shlex.quote(value)}")
 

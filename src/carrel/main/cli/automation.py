@@ -80,7 +80,6 @@ def _plan(client: Client, args: Namespace) -> Any:
 
 
 def _change(client: Client, args: Namespace, *, change: str) -> Any:
-    """Make a change to a plan."""
     plan_id = args.plan_id or _fitting(_plan_mode(client, args), change, args.session)
     body = {"sessionId": args.session}
     return _plans(args).of(client, plan_id, lambda found: client.post(PLANS.at(found, change), body))
@@ -116,7 +115,6 @@ def _show_started(answer: Item, _: Namespace, screen: Screen) -> None:
 
 
 def _stop(client: Client, args: Namespace) -> Any:
-    """Stop one auto run, or all of a session."""
     if args.name.startswith(AUTO_RUNS.prefix):
         return AUTO_RUNS.of(client, args.name, lambda run_id: client.post("/api/auto/stop", {"runId": run_id}))
     return client.post("/api/auto/stop", {"sessionId": args.name})

@@ -49,7 +49,6 @@ def _all_spaces(client: Client, _: Namespace) -> Any:
 
 
 def _topic(client: Client, args: Namespace) -> Any:
-    """Return a topic with its tasks and the newest messages."""
     answer = TOPICS.read(client, args.topic_id)
     topic_id = answer["topic"]["id"]
     tasks = client.get("/api/tasks", {"topicId": topic_id})["tasks"]
@@ -73,7 +72,6 @@ def _show_merged(answer: Item, args: Namespace, _: Screen) -> str:
 
 
 def _note(client: Client, args: Namespace) -> Any:
-    """Write a note; without a text, list notes."""
     where = {"topicId": args.topic, "taskId": args.task, "spaceId": args.space, "relatedLogId": args.about}
     given = {name: value for name, value in where.items() if value is not None}
     if args.text is None:
@@ -103,7 +101,6 @@ def _search(client: Client, args: Namespace) -> Any:
 
 
 def _show_found(answer: Item, _: Namespace, screen: Screen) -> None:
-    """Print the hits of all kinds, best first."""
     rows = [
         (kind, f"{hit['score']:.2f}", hit["id"], age(hit["createdAt"]), first_line(hit[shown]))
         for name, (kind, shown) in _KINDS.items() for hit in answer[name]

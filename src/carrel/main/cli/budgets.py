@@ -52,7 +52,6 @@ _NAMES = {"day": "day", "agent": "agentId", "model": "model", "task": "title", "
 
 
 def _show_usage(answer: Item, args: Namespace, screen: Screen) -> None:
-    """Print a row for each group, and the total."""
     groups = (args.by or "day").split(",")
     total = dict.fromkeys((_NAMES[group] for group in groups), "") | {_NAMES[groups[0]]: "in all"} | answer["total"]
     rows = [_cells(row, groups) for row in [*answer["usage"], *([total] if answer["usage"] else [])]]

@@ -54,7 +54,6 @@ _SHOWN = 10
 
 
 def _status(client: Client, _: Namespace) -> Any:
-    """Return the server, its lanes, the runs that wait for you and the latest failures."""
     file = None
     # Not everyone may know the settings.
     with suppress(Refused):

@@ -52,7 +52,6 @@ CLIENTS = {
 
 
 def _write_entry(client: McpClient, entry: Item, screen: Screen) -> int:
-    """Write our entry into the client's file after showing the changes."""
     path = client.path
     try:
         before = text_of(path)

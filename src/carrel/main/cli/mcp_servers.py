@@ -39,7 +39,7 @@ def _listed(settings: "Settings", _: Namespace) -> Any:
     return {"servers": rows}
 
 
-def add_server(args: Namespace, screen: Screen) -> int:
+def add_server(args: Namespace, screen: Screen) -> None:
     """Add a server to the settings file, and let the running Carrel take it up."""
     from carrel.main.config_file import with_mcp_server
     from carrel.main.mcp_settings import mcp_problems, server_name_problem
@@ -64,16 +64,14 @@ def add_server(args: Namespace, screen: Screen) -> int:
     screen.line(f"Wrote mcp.{args.name} to {path}.{_taken_up(args)}")
     screen.note(f"To see what it offers: `carrel mcp servers test {args.name}`")
     screen.note(f"To let an agent use it: `carrel agents mcp AGENT {args.name}`")
-    return Exit.OK
 
 
-def remove_server(args: Namespace, screen: Screen) -> int:
+def remove_server(args: Namespace, screen: Screen) -> None:
     """Remove a server from the settings file, and let the running Carrel end it."""
     from carrel.main.config_file import without_mcp_server
 
     path = _change(args, lambda text: without_mcp_server(text, args.name))
     screen.line(f"Removed mcp.{args.name} from {path}.{_taken_up(args)}")
-    return Exit.OK
 
 
 def _change(args: Namespace, changed: Callable[[str], str]) -> Path:

@@ -41,7 +41,6 @@ def _where(args: Namespace) -> Item:
 
 
 def _add(client: Client, args: Namespace) -> Any:
-    """Keep something in a session, or in one scope."""
     where: Item = {"scope": args.scope, "agentId": args.agent}
     if args.scope is None:
         chain = client.get("/api/memory", {"sessionId": args.session, "limit": 1})

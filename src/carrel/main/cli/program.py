@@ -87,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = parser().parse_args(arranged(words, VERBS, LISTS))
         complete_session(args)
-        code = int(args.run(args, screen))
+        code = int(args.run(args, screen) or Exit.OK)
         screen.out.flush()
     except KeyboardInterrupt:
         screen.err.write("\n")
@@ -129,9 +129,8 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def _show_help(shown: argparse.ArgumentParser, _: argparse.Namespace, screen: Screen) -> int:
+def _show_help(shown: argparse.ArgumentParser, _: argparse.Namespace, screen: Screen) -> None:
     screen.out.write(shown.format_help())
-    return Exit.OK
 
 
 def _add(group: Any, name: str, command: Command) -> None:

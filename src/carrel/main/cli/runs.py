@@ -55,7 +55,6 @@ def wait(args: Namespace, screen: Screen) -> int:
 
 
 def _answer(client: Client, args: Namespace) -> Any:
-    """Answer a run that is waiting for a person."""
     ways = ((client.runs.answer, args.text), (client.runs.approve, args.approve), (client.runs.deny, args.deny))
     chosen = [(how, text) for how, text in ways if text is not None]
     if len(chosen) != 1:
@@ -70,17 +69,16 @@ def _stop(client: Client, args: Namespace) -> Any:
     return client.post(f"/api/sessions/{segment(key)}/stop", {})
 
 
-def show_artifact(args: Namespace, screen: Screen) -> int:
+def show_artifact(args: Namespace, screen: Screen) -> None:
     """Show one artifact: its text, or what is known of a file."""
     with connect(args) as client:
         one = _artifact(client, args.artifact_id)
         if screen.as_json:
-            return screen.json({"artifact": one.raw})
-        if one.kind == "file":
+            screen.json({"artifact": one.raw})
+        elif one.kind == "file":
             screen.facts(one.raw.items())
         else:
             screen.line(client.artifacts.content(one.id).decode("utf-8", "replace"))
-    return Exit.OK
 
 
 def get_artifact(args: Namespace, screen: Screen) -> int:

@@ -90,7 +90,6 @@ def _part(part: Item) -> str:
 
 
 def _recall(client: Client, args: Namespace) -> Any:
-    """Keep what is said in a session to itself, or put it on the board; return which it is."""
     if args.recall is not None:
         wanted = {"recall": None if args.recall == "inherit" else args.recall}
         of_session(client, args.session_id, lambda key: client.patch(SESSIONS.at(key), wanted))
@@ -105,7 +104,6 @@ def _show_recall(answer: Item, *_: object) -> str:
 
 
 def _archive(client: Client, args: Namespace) -> Any:
-    """Archive a session, or bring it back."""
     if args.undo:
         found = of_session(client, args.session_id, lambda key: client.get(SESSIONS.at(key, "generations")))
         args.warning = _why_another(found["sessions"])

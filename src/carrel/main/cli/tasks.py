@@ -99,7 +99,6 @@ def _show_status(answer: Item, *_: object) -> str:
 
 
 def _assign(client: Client, args: Namespace) -> Any:
-    """Assign agents and people to a task, or with --remove take them off it."""
     agents, users = _parties(client, args.name)
     body = {"agentIds": agents, "userIds": users, "remove": args.remove}
     return client.post(TASKS.at(_task(client, args)["id"], "assign"), body)
@@ -139,7 +138,7 @@ def _wait_and_show(client: Client, posted: Item, runs: list[str], screen: Screen
     return code
 
 
-def watch(args: Namespace, screen: Screen) -> int:
+def watch(args: Namespace, screen: Screen) -> None:
     """Follow a task's thread live, with who is working on an answer."""
     if screen.as_json:
         raise Failure(Exit.USAGE, "`tasks watch` is for people; programs use `carrel events --follow --json`.")
@@ -159,16 +158,16 @@ def watch(args: Namespace, screen: Screen) -> int:
             if changed["status"] != task["status"]:
                 screen.note(f"The task is now {changed['status']}.")
             task = changed
-    return Exit.OK
-
-
-def _priority(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
 
 
 _FIELDS = (
     option("--description", "TEXT"),
-    option("--priority", "P", "critical, high, medium, low or lowest, or 1 to 5", type=_priority),
+    option(
+        "--priority",
+        "P",
+        "critical, high, medium, low or lowest, or 1 to 5",
+        type=lambda text: int(text) if text.isdigit() else text,
+    ),
     option("--tag", "TAG", "all its tags; may be repeated", action="append", field="tags"),
     option("--due", "TIME", "when it is due, e.g. 2030-01-31T12:00:00Z", field="dueDate"),
     option("--topic", "TOPIC", "the topic it is about", field="topicId"),

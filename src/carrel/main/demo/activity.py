@@ -55,7 +55,6 @@ class Activity:
             await services.db.write(lambda tx: change_task(tx, owner, task.id, change, services.rules))
 
     async def _talk(self, services: Services, owner: Access, number: int) -> None:
-        """Ask an agent to work, in a chat of its own."""
         agent = content.ROLES[number % len(content.ROLES)].id
         said, reply = self._pick(content.SAID), Say(self._pick(content.REPLIES))
         key = SessionKey.of(agent, "web:live-talk")

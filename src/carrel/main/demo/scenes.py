@@ -124,7 +124,6 @@ def _parts(tx: Tx, stage: Stage) -> None:
 
 
 async def _chat(stage: Stage, day: int, person: Access) -> None:
-    """Let a person talk with an agent, in a chat for each week."""
     agent = content.ROLES[day % len(content.ROLES)].id
     key = SessionKey.of(agent, f"web:{person.name.lower()}-week-{day // 7}")
     for _ in range(2):
@@ -133,7 +132,6 @@ async def _chat(stage: Stage, day: int, person: Access) -> None:
 
 
 async def _ask(stage: Stage, number: int, *, answered: bool) -> Run:
-    """Let an agent ask a person, and answer it or leave it waiting."""
     agent = _WORKERS[number % len(_WORKERS)]
     key = SessionKey.of(agent, f"web:question-{number}")
     question = content.QUESTIONS[number % len(content.QUESTIONS)]
@@ -147,21 +145,18 @@ async def _ask(stage: Stage, number: int, *, answered: bool) -> Run:
 
 
 async def _approval(stage: Stage, number: int) -> None:
-    """Let an agent wait for the approval of a tool call."""
     title = f"Publish {content.SUBJECTS[number]} on the website"
     key = SessionKey.of("release", f"web:publication-{number}")
     await stage.say(key, f"Please create the task: {title}", Use("task_create", {"title": title}), Say("Created."))
 
 
 async def _fail(stage: Stage, number: int) -> None:
-    """Let a run fail."""
     key = SessionKey.of("analyst", f"web:figures-{number}")
     text = f"Count the visits of {content.SUBJECTS[number % len(content.SUBJECTS)]}"
     await stage.say(key, text, Fault(content.FAULTS[number % len(content.FAULTS)]))
 
 
 async def _delegate(stage: Stage, day: int, person: Access) -> None:
-    """Let an agent hand out parts of its work and report the results."""
     key = SessionKey.of("researcher", f"web:sources-{day}")
     parts = ("newspapers", "registers", "letters")
     acts = [Use("sessions_spawn", {"task": f"Look for the year 1911 in the {part}", "label": part}) for part in parts]
