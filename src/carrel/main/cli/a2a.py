@@ -6,7 +6,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -160,10 +160,9 @@ def _files(task: RemoteTask) -> list[str]:
 
 
 def _age(moment: Any) -> str:
-    try:
+    with suppress(ValueError, TypeError):
         return age(moment)
-    except (ValueError, TypeError):
-        return str(moment)
+    return str(moment)
 
 
 WAIT_SECONDS = 600.0

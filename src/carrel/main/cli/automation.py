@@ -97,9 +97,8 @@ def _fitting(mode: Item, change: str, session: str) -> str:
     return str(mode["activePlanId"] if mode["activePlanId"] in found else found[0])
 
 
-def _plan_mode(client: Client, args: Namespace) -> Item:
-    mode: Item = client.get("/api/plans", {"sessionId": args.session})
-    return mode
+def _plan_mode(client: Client, args: Namespace) -> Any:
+    return client.get("/api/plans", {"sessionId": args.session})
 
 
 def _show_plans(mode: Item, args: Namespace, screen: Screen) -> None:

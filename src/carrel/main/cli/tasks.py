@@ -60,9 +60,8 @@ def _parties(client: Client, names: list[str]) -> tuple[list[str], list[str]]:
     return [name for name in names if name in known], [name for name in names if name not in known]
 
 
-def _task(client: Client, args: Namespace) -> Item:
-    found: Item = TASKS.read(client, args.task_id)["task"]
-    return found
+def _task(client: Client, args: Namespace) -> Any:
+    return TASKS.read(client, args.task_id)["task"]
 
 
 def _whole(client: Client, args: Namespace) -> Any:
