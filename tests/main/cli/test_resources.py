@@ -21,7 +21,6 @@ BY_HAND = {
     "DELETE /api/budgets": "budgets remove",
     "DELETE /api/sessions/{}": "sessions delete",
     "PATCH /api/sessions/{}": "sessions rename",
-    "POST /api/hooks/in/{}/test": "webhooks test",
     "POST /api/ingest": "import jsonl",
     "POST /api/mcp/servers/{}/test": "mcp servers test",
     "POST /api/memory": "memory add",

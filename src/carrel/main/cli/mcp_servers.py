@@ -57,8 +57,7 @@ def add_server(args: Namespace, screen: Screen) -> None:
         "deny": args.deny,
     }
     fields = {name: value for name, value in given.items() if value}
-    problems = [*filter(None, [server_name_problem(args.name)]), *mcp_problems(args.name, fields)]
-    if problems:
+    if problems := [*filter(None, [server_name_problem(args.name)]), *mcp_problems(args.name, fields)]:
         raise Failure(Exit.USAGE, "\n".join(problems))
     path = _change(args, lambda text: with_mcp_server(text, args.name, fields))
     screen.line(f"Wrote mcp.{args.name} to {path}.{_taken_up(args)}")

@@ -5,7 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from carrel.bridge import Client, segment
+from carrel.bridge import Client
 from carrel.main.cli.command import LIMIT, Exit, Failure, option
 from carrel.main.cli.labels import in_words
 from carrel.main.cli.output import Screen, first_line
@@ -68,14 +68,8 @@ def _redelivered(answer: Item, *_: object) -> str:
     return f"{delivery['outcome'].capitalize()}: {delivery['reason'] or delivery['taskId'] or delivery['runId']}"
 
 
-def _try(client: Client, args: Namespace) -> Any:
-    body: dict[str, object] = {} if args.event is None else {"event": args.event}
-    if args.file is not None:
-        body["payload"] = _payload(Path(args.file))
-    return client.post(f"/api/hooks/in/{segment(args.name)}/test", body)
-
-
-def _payload(path: Path) -> object:
+def _payload(name: str) -> object:
+    path = Path(name)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -124,10 +118,11 @@ COMMANDS = (
     DELIVERIES.shows("show a delivery with its body"),
     DELIVERIES.does("redeliver", "repeat a delivery that failed or was ignored", "POST redeliver", _redelivered),
     request(
-        "webhooks test", "show what a delivery would become, and do nothing", _try, _PREVIEW.show,
-        option("name", "NAME", "name of the webhook"),
+        "webhooks test", "show what a delivery would become, and do nothing", "POST /api/hooks/in/{}/test",
+        _PREVIEW.show,
+        option("name", "NAME", "name of the webhook", of=lambda _, name, act: act(name)),
         option("--event", "EVENT", "the event, such as issues.opened (default: a usual one)"),
-        option("--file", "FILE", "a file with a body in JSON (default: a usual one)"),
+        option("--file", "FILE", "a file with a body in JSON (default: a usual one)", type=_payload, field="payload"),
         examples=("github --event issues.opened --file issue.json",),
     ),
 )  # fmt: skip
