@@ -139,8 +139,8 @@ EDGE = (
     Mutant(
         "a client that reads nothing keeps its connection",
         "main/http_limits.py",
-        "self.loop.call_later(STREAM_SEND_SECONDS_MAX, self.transport.abort)",
-        "self.loop.call_later(STREAM_SEND_SECONDS_MAX, str)",
+        "self.loop.call_later(limits.STREAM_SEND_SECONDS_MAX, self.transport.abort)",
+        "self.loop.call_later(limits.STREAM_SEND_SECONDS_MAX, str)",
         "tests/main/test_http_limits.py -k reads_nothing",
     ),
     Mutant(

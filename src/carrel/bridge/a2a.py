@@ -7,15 +7,15 @@ the agent uses.
 import http.client
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from carrel.a2a import A2aCodec, A2aFault, A2aRequest, card_urls, choose_interface, origin_of, supports_streaming
 from carrel.bridge.api.feed import PIECE_BYTES_MAX, StreamReader
-from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS
+from carrel.bridge.api.requests import ANSWER_BYTES_MAX, CONNECT_SECONDS, reason_of
 from carrel.bridge.client import connected
-from carrel.bridge.faults import BridgeFault, NotReachable, Refused, TimedOut
+from carrel.bridge.faults import NotReachable, Refused, TimedOut
 
 Item = dict[str, Any]
 
@@ -36,8 +36,7 @@ class A2aClient:
 
     def card(self) -> tuple[Item, str]:
         """Return the agent's card, read once, and its URL."""
-        if self._found is None:
-            self._found = self._read_card()
+        self._found = self._found or self._read_card()
         return self._found
 
     @property
@@ -121,7 +120,7 @@ class A2aClient:
         try:
             connection = connected(host, parts.port, min(seconds, CONNECT_SECONDS), is_secure=is_secure)
         except OSError as fault:
-            raise NotReachable(f"Nothing answers at {where} ({_reason(fault)}).") from fault
+            raise NotReachable(f"Nothing answers at {where} ({reason_of(fault)}).") from fault
         try:
             sock = connection.sock
             target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
@@ -131,7 +130,7 @@ class A2aClient:
         except TimeoutError as fault:
             raise TimedOut(f"{where} has sent nothing for {seconds:g} seconds.") from fault
         except (OSError, http.client.HTTPException) as fault:
-            raise NotReachable(f"The connection to {where} was lost ({_reason(fault)}).") from fault
+            raise NotReachable(f"The connection to {where} was lost ({reason_of(fault)}).") from fault
         finally:
             connection.close()
 
@@ -139,40 +138,30 @@ class A2aClient:
         if not self._token:
             return {}
         if origin_of(url) != origin_of(self.url):
-            raise Refused(
-                200,
-                "other_server",
+            why = (
                 f"The card of {self.url} leads to {where}, a server that you did not name, so the token was not sent. "
-                f"If that server may have it, use {where} as the URL of the agent; otherwise send no token.",
+                f"If that server may have it, use {where} as the URL of the agent; otherwise send no token."
             )
+            raise Refused(200, "other_server", why)
         return {"Authorization": f"Bearer {self._token}"}
 
 
 def _parts(url: str) -> SplitResult:
-    try:
+    with suppress(ValueError):
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0:
             return parts
-    except ValueError:
-        pass
     raise NotReachable(f"{url} is not the URL of an agent; use one like https://agent.example.")
-
-
-def _reason(fault: Exception) -> str:
-    return getattr(fault, "strerror", None) or str(fault) or type(fault).__name__
 
 
 def _read(read: Callable[..., Item], *answer: Any) -> Item:
     try:
         return read(*answer)
     except A2aFault as fault:
-        raise _refusal(fault) from None
-
-
-def _refusal(fault: A2aFault) -> BridgeFault:
-    if fault.reason or fault.status in (401, 403):
-        return Refused(fault.status, fault.reason or "not_allowed", f"The agent refused: {fault.message}")
-    return NotReachable(f"The agent's response is unreadable: {fault.message}")
+        if fault.reason or fault.status in (401, 403):
+            why = f"The agent refused: {fault.message}"
+            raise Refused(fault.status, fault.reason or "not_allowed", why) from None
+        raise NotReachable(f"The agent's response is unreadable: {fault.message}") from None
 
 
 def _parsed(answer: bytes) -> Any:

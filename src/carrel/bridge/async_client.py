@@ -5,8 +5,7 @@ What it needs is loaded with its first request, so that importing it is cheap.
 
 import math
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
-from types import TracebackType
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from carrel.bridge.api.api import Api
@@ -26,9 +25,7 @@ class AsyncClient(Api["HttpConnections"]):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -70,15 +67,13 @@ class HttpConnections(Awaiting):
             if response.status_code != 200:
                 self.address.parse(response.status_code, await _content(response))
             arriving = response.aiter_bytes()
-            while (left := ends_at - elapsed_seconds()) > 0:
-                try:
+            with suppress(TimeoutError):
+                while (left := ends_at - elapsed_seconds()) > 0:
                     async with asyncio.timeout(None if left == math.inf else left):
                         piece = await anext(arriving, b"")
-                except TimeoutError:
-                    return
-                if not piece:
-                    return
-                yield piece
+                    if not piece:
+                        return
+                    yield piece
 
     async def pause(self, seconds: float) -> None:
         """Wait."""

@@ -10,7 +10,6 @@ import ssl
 import time
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from carrel.bridge.api.api import Api
@@ -30,9 +29,7 @@ class Client(Api["HttpConnection"]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -145,13 +142,12 @@ class HttpConnection(Blocking):
         Checking before sending means that no request has to be sent twice.
         """
         held = self._connection
-        if held and held.sock and select.select([held.sock], [], [], 0)[0]:
+        if not held or not held.sock or select.select([held.sock], [], [], 0)[0]:
             self.close()
-        if not self._connection or not self._connection.sock:
-            self._connection = self._connect(min(seconds, CONNECT_SECONDS))
-        assert self._connection.sock is not None
-        self._connection.sock.settimeout(seconds)
-        return self._connection
+            held = self._connection = self._connect(min(seconds, CONNECT_SECONDS))
+        assert held.sock is not None
+        held.sock.settimeout(seconds)
+        return held
 
     def _connect(self, seconds: float) -> http.client.HTTPConnection:
         try:
@@ -162,11 +158,9 @@ class HttpConnection(Blocking):
 
 def connected(host: str, port: int | None, seconds: float, *, is_secure: bool) -> http.client.HTTPConnection:
     """Return an open connection, with the certificates of the machine and without a proxy of the environment."""
-    connection = (
-        http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
-        if is_secure
-        else http.client.HTTPConnection(host, port, timeout=seconds)
-    )
+    connection = http.client.HTTPConnection(host, port, timeout=seconds)
+    if is_secure:
+        connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
     connection.connect()
     return connection
 

@@ -1,7 +1,7 @@
 """What a host reports, as entries of the board; control text is left out. Pure."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from carrel.kernel import Echoes, clip, is_control_text, redact, secret_digest
 from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SESSION_REFERENCE_CHARS_MAX
@@ -9,13 +9,7 @@ from carrel.kernel.limits import MESSAGE_CHARS_MAX, NAME_CHARS_MAX, SESSION_REFE
 Event = Mapping[str, Any]
 Kind = Literal["inbound", "outbound", "tool_call", "tool_result", "tool_error", "end"]
 # The kinds, also by the names of OpenClaw's hooks.
-KINDS: dict[str, Kind] = {
-    "inbound": "inbound",
-    "outbound": "outbound",
-    "tool_call": "tool_call",
-    "tool_result": "tool_result",
-    "tool_error": "tool_error",
-    "end": "end",
+KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)} | {
     "message_received": "inbound",
     "message_sending": "outbound",
     "before_tool_call": "tool_call",
@@ -24,12 +18,10 @@ KINDS: dict[str, Kind] = {
 }
 # The fields of POST /api/log, for events that are entries already.
 ENTRY_TYPES = ("conversation", "action", "note", "system", "import")
-ENTRY_FIELDS = frozenset(
-    {
-        *("type", "content", "summary", "raw", "topicId", "taskId", "spaceId", "relatedLogId", "agentId"),
-        *("agentLabel", "source", "idempotencyKey", "createdAt", "attachmentIds"),
-    }
-)
+ENTRY_FIELDS = frozenset((
+    "type", "content", "summary", "raw", "topicId", "taskId", "spaceId", "relatedLogId", "agentId", "agentLabel",
+    "source", "idempotencyKey", "createdAt", "attachmentIds",
+))  # fmt: skip
 _WHERE_FIELDS = frozenset(("sessionKey", "conversationId", "threadId", "channelId", "channel"))
 _RAW_CHARS_MAX = 5_000
 _TOOLS = {"tool_call": "Tool call", "tool_result": "Tool result", "tool_error": "Tool error"}
@@ -75,14 +67,12 @@ def session_of(event: Event) -> str:
     """Return the session key of an event: a board key, else the provider's conversation, else the channel."""
     source = event.get("source") or {}
     key = str(event.get("sessionKey") or source.get("sessionKey") or "")
-    if key.startswith("clawboard:"):
-        return fitted_key(key)
-    if event.get("conversationId"):
+    if event.get("conversationId") and not key.startswith("clawboard:"):
         thread = event.get("threadId")
-        return fitted_key(f"{event['conversationId']}{f'|thread:{thread}' if thread else ''}")
-    if key:
-        return fitted_key(key)
-    return fitted_key(f"channel:{event['channelId']}") if event.get("channelId") else ""
+        key = f"{event['conversationId']}{f'|thread:{thread}' if thread else ''}"
+    elif not key and event.get("channelId"):
+        key = f"channel:{event['channelId']}"
+    return fitted_key(key)
 
 
 def is_said(text: str) -> bool:

@@ -42,9 +42,9 @@ def find_server(url: str, token: str, place: Callable[[], DataDir]) -> LocalServ
 def local_server(data_dir: Path | str | None) -> LocalServer:
     """Return the server of a directory; without one, the environment's or that of this user's own directory."""
     if data_dir is not None:
-        place = _place(Path(data_dir))
+        place = _place(data_dir)
         return LocalServer(running_url(place.data_dir) or place.url, owner_token(place.data_dir))
-    return find_server("", "", lambda: _place(_users_directory()))
+    return find_server("", "", lambda: _place(None))
 
 
 def running_url(data_dir: Path) -> str:
@@ -79,18 +79,15 @@ def is_local(url: str) -> bool:
         return False
 
 
-def _place(data_dir: Path) -> DataDir:
+def _place(data_dir: Path | str | None) -> DataDir:
+    """Return a directory and its usual address; by default this user's own directory."""
     # Imported late: only those who look for a local server pay for it.
-    from carrel.kernel.settings import ServerSettings
+    from carrel.kernel.settings import ServerSettings, StorageSettings
 
     usual = ServerSettings()
-    return DataDir(data_dir.expanduser(), configured_url(usual.host, usual.port))
-
-
-def _users_directory() -> Path:
-    from carrel.kernel.settings import StorageSettings
-
-    return Path(os.environ.get("CARREL_STORAGE__DATA_DIR") or StorageSettings().data_dir)
+    if data_dir is None:
+        data_dir = os.environ.get("CARREL_STORAGE__DATA_DIR") or StorageSettings().data_dir
+    return DataDir(Path(data_dir).expanduser(), configured_url(usual.host, usual.port))
 
 
 def _is_alive(pid: int) -> bool:
@@ -98,8 +95,6 @@ def _is_alive(pid: int) -> bool:
         return True
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
+    except (OSError, OverflowError) as fault:
+        return not isinstance(fault, ProcessLookupError)
     return True

@@ -15,7 +15,6 @@ PATH = "/mcp"
 SESSION_HEADER = "x-openclaw-session-key"
 # A call may wait ten minutes for another session's reply.
 ANSWER_SECONDS = 660.0
-_VERSION = "io.modelcontextprotocol/protocolVersion"
 _NAME_PARAMS = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _RELAY_FAILED, _INVALID_REQUEST, _PARSE_ERROR = -32000, -32600, -32700
 
@@ -40,10 +39,11 @@ class McpRelay:
             return _error(None, _PARSE_ERROR, "This line is not valid JSON.")
         if not isinstance(message, dict):
             return _error(None, _INVALID_REQUEST, "Send one message per line, as a JSON object.")
+        body, headers = line.encode("utf-8", "replace"), self._headers(message)
         try:
-            status, answer = self._client().post_raw(
-                PATH, line.encode("utf-8", "replace"), self._headers(message), timeout_seconds=ANSWER_SECONDS
-            )
+            client: Client = getattr(self._local, "client", None) or self._connect()
+            self._local.client = client
+            status, answer = client.post_raw(PATH, body, headers, timeout_seconds=ANSWER_SECONDS)
         except BridgeFault as fault:
             self._local.client = None
             hint = " Start one with `carrel up`." if isinstance(fault, NotReachable) else ""
@@ -52,24 +52,14 @@ class McpRelay:
             return self._failure(message, _INVALID_REQUEST, f"The message cannot be sent ({fault}).")
         return self._response(message, status, answer)
 
-    def _client(self) -> Client:
-        held = getattr(self._local, "client", None)
-        if held is None:
-            held = self._local.client = self._connect()
-        client: Client = held
-        return client
-
     def _headers(self, message: Item) -> dict[str, str]:
-        found = message.get("params")
-        params: Item = found if isinstance(found, dict) else {}
         method = str(message.get("method", ""))
         headers = {SESSION_HEADER: self._session} if self._session else {}
-        meta = params.get("_meta")
-        version = meta.get(_VERSION) if isinstance(meta, dict) else None
-        if isinstance(version, str):
-            headers |= {"MCP-Protocol-Version": version, "Mcp-Method": method}
-            name = params.get(_NAME_PARAMS.get(method, ""))
-            return headers | ({"Mcp-Name": name} if isinstance(name, str) else {})
+        match message.get("params"):
+            case {"_meta": {"io.modelcontextprotocol/protocolVersion": str(version)}, **params}:
+                headers |= {"MCP-Protocol-Version": version, "Mcp-Method": method}
+                name = params.get(_NAME_PARAMS.get(method, ""))
+                return headers | ({"Mcp-Name": name} if isinstance(name, str) else {})
         is_later = bool(self._version) and method != "initialize"
         return headers | ({"MCP-Protocol-Version": self._version} if is_later else {})
 

@@ -4,7 +4,6 @@ import json
 import threading
 from collections import OrderedDict
 from logging import getLogger
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from carrel.bridge.client import Client
@@ -53,9 +52,7 @@ class Bridge:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def record(self, event: Event) -> None:
@@ -63,15 +60,13 @@ class Bridge:
         if self._outbox is None:
             return
         reported, session = read_event(event), session_of(event)
-        if is_end(event):
-            self._forget(session)
-            if self._outbox.end_turn(session):
-                # What the turn has said was reported while it was said.
-                return
-        if reported is None:
+        ends = is_end(event)
+        if ends or (reported is not None and reported.kind == "inbound"):
+            with self._lock:
+                self._turns.pop(session, None)
+        # What a turn has said was reported while it was said.
+        if (ends and self._outbox.end_turn(session)) or reported is None:
             return
-        if reported.kind == "inbound":
-            self._forget(session)
         body = reported.body
         body.setdefault("createdAt", iso(self._clock.now_ms()))
         body.setdefault("idempotencyKey", self._ids.new("bridge"))
@@ -138,7 +133,3 @@ class Bridge:
             # The turn goes on without it.
             _log.info("context_missing", extra={"error": str(fault)})
             return ""
-
-    def _forget(self, session: str) -> None:
-        with self._lock:
-            self._turns.pop(session, None)

@@ -25,7 +25,12 @@ def chat_session(tx: Tx, access: Access, settings: SessionsSettings, address: Ch
     """Return the lane a message is for, whether or not it exists. Writes nothing."""
     if address.reference is not None:
         return shared_key(settings, _named(tx, access, address, address.reference))
-    return _default_session(tx, access, settings, address).key
+    if address.channel != "web" or address.client_instance_id:
+        found = active_session(tx, access, settings, address.channel, address.client_instance_id or "")
+        if address.agent is None or named_agent(tx, access, address.agent).id == found.key.agent:
+            return found.key
+    # The message names another agent, or its browser has no id.
+    return shared_key(settings, fresh_key(tx, access, address.channel, address.agent))
 
 
 def active_session(
@@ -33,10 +38,7 @@ def active_session(
 ) -> PointedSession:
     """Return the session of a transport; with `sessions.scope = "global"`, the shared one."""
     found = pointed_session(tx, access, channel, client_instance_id)
-    key = shared_key(settings, found.key)
-    if key == found.key:
-        return found
-    return PointedSession(key, found.source)
+    return PointedSession(shared_key(settings, found.key), found.source)
 
 
 def name_chat(tx: Tx, access: Access, key: SessionKey, text: str) -> None:
@@ -44,8 +46,7 @@ def name_chat(tx: Tx, access: Access, key: SessionKey, text: str) -> None:
     lane = lane_of(tx, access, key)
     if lane is None or key.kind != "chat" or lane.generation or lane.display_name or lane.label:
         return
-    title = clip(one_line(redact(text)), CHAT_TITLE_CHARS_MAX)
-    if title:
+    if title := clip(one_line(redact(text)), CHAT_TITLE_CHARS_MAX):
         change_lane(tx, access, key, LaneChange(display_name=title))
 
 
@@ -56,18 +57,6 @@ def shared_key(settings: SessionsSettings, key: SessionKey) -> SessionKey:
 
 def _named(tx: Tx, access: Access, address: ChatAddress, reference: str) -> SessionKey:
     name = parse_reference(reference).bare
-    if name is None:
-        return find_session(tx, access, reference).key
-    if address.agent is None and visible_lanes_called(tx, access, name):
+    if name is None or (address.agent is None and visible_lanes_called(tx, access, name)):
         return find_session(tx, access, reference).key
     return chosen_key(tx, access, address.channel, name, address.agent)
-
-
-def _default_session(tx: Tx, access: Access, settings: SessionsSettings, address: ChatAddress) -> PointedSession:
-    """Return the transport's session, or a new one if the message names another agent or its browser has no id."""
-    if address.channel != "web" or address.client_instance_id:
-        found = active_session(tx, access, settings, address.channel, address.client_instance_id or "")
-        if address.agent is None or named_agent(tx, access, address.agent).id == found.key.agent:
-            return found
-    fresh = fresh_key(tx, access, address.channel, address.agent)
-    return PointedSession(shared_key(settings, fresh), "default")

@@ -35,11 +35,9 @@ def pointed_session(tx: Tx, access: Access, channel: str, client_instance_id: st
         lane = lane_of(tx, access, SessionKey.stored(pointed))
         if lane is not None and lane.archived_at is None:
             return PointedSession(lane.session_key, "pointer")
-        recent = store.newest_chat(tx, access, channel, access.actor_id, but=pointed)
-        if recent is not None:
+        if recent := store.newest_chat(tx, access, channel, access.actor_id, but=pointed):
             return PointedSession(SessionKey.stored(recent), "repaired")
-    key = fresh_key(tx, access, channel, None)
-    return PointedSession(key, "repaired" if pointed is not None else "default")
+    return PointedSession(fresh_key(tx, access, channel, None), "default" if pointed is None else "repaired")
 
 
 def pointed_lane(tx: Tx, access: Access, channel: str, client_instance_id: str) -> Lane | None:

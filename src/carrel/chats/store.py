@@ -3,6 +3,11 @@
 from carrel.kernel import Access
 from carrel.storage import Tx
 
+_NEWEST = (
+    "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by "
+    "AND archived_at IS NULL AND key <> :but AND {} ORDER BY updated_at DESC, key DESC LIMIT 1"
+)
+
 
 def pointer(tx: Tx, access: Access, transport: str) -> str | None:
     """Return the key that a transport points to."""
@@ -27,11 +32,7 @@ def transports_to(tx: Tx, access: Access, key: str) -> list[str]:
 
 def newest_chat(tx: Tx, access: Access, channel: str, made_by: str, but: str) -> str | None:
     """Return the most recent chat that a maker has on a channel, other than one key."""
-    sql = (
-        "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by "
-        "AND archived_at IS NULL AND key <> :but AND key LIKE :like ORDER BY updated_at DESC, key DESC LIMIT 1"
-    )
-    return tx.value(sql, access, made_by=made_by, but=but, like=f"agent:%:{channel}:%")
+    return tx.value(_NEWEST.format("key LIKE :like"), access, made_by=made_by, but=but, like=f"agent:%:{channel}:%")
 
 
 def note_chat_address(tx: Tx, access: Access, key: str, chat_address: str) -> None:
@@ -42,8 +43,4 @@ def note_chat_address(tx: Tx, access: Access, key: str, chat_address: str) -> No
 
 def newest_chat_at(tx: Tx, access: Access, chat_address: str, made_by: str, but: str) -> str | None:
     """Return the most recent chat that a maker has at a chat address, other than one key."""
-    sql = (
-        "SELECT key FROM lanes WHERE account_id = :account AND kind = 'chat' AND made_by = :made_by AND last_to = :to "
-        "AND archived_at IS NULL AND key <> :but ORDER BY updated_at DESC, key DESC LIMIT 1"
-    )
-    return tx.value(sql, access, made_by=made_by, to=chat_address, but=but)
+    return tx.value(_NEWEST.format("last_to = :to"), access, made_by=made_by, to=chat_address, but=but)

@@ -4,18 +4,8 @@ from logging import getLogger
 
 from msgspec import UNSET, Struct, UnsetType, structs
 
+from carrel import chats
 from carrel.agents import default_agent, named_agent
-from carrel.chats import (
-    ChatAddress,
-    chat_session,
-    move_pointer,
-    name_chat,
-    note_chat_address,
-    pointed_lane,
-    require_valid_new_key,
-    shared_key,
-    transport_name,
-)
 from carrel.commands.model import CommandContext, CommandResult, ParsedCommand
 from carrel.commands.table import lock_for_command, read_command, run_command
 from carrel.goals import find_goal
@@ -107,8 +97,7 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
     if message.command is not None:
         return _run_command(tx, access, settings, rules, message, message.command, key)
     sender_id = _sender_id(access, message, key)
-    known = None if sender_id is None else run_by_sender(tx, access, sender_id, answered=True)
-    if known is not None:
+    if sender_id is not None and (known := run_by_sender(tx, access, sender_id, answered=True)) is not None:
         # A repeated message changes nothing, not even the session that is active by now.
         return Received(known.session_key, run=known)
     sent = Message(
@@ -117,8 +106,7 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
         sender_id=sender_id,
         attachments=message.files,
     )
-    answered = _answer(tx, access, message, sent, key)
-    if answered is not None:
+    if (answered := _answer(tx, access, message, sent, key)) is not None:
         return Received(key, run=answered)
     # A chat of a channel has chosen the session itself, and all its members share it.
     sender = access if message.chat is None else access.as_system()
@@ -129,30 +117,30 @@ def receive(tx: Tx, access: Access, settings: Settings, rules: Rules, message: C
     lane = lane_of(tx, access, key)
     assert lane is not None, "a lane with a run exists"
     _activate(tx, access, message, lane)
-    name_chat(tx, access, key, message.text)
+    chats.name_chat(tx, access, key, message.text)
     return Received(key, run=run)
 
 
 def require_usable(tx: Tx, access: Access, key: SessionKey) -> None:
     """Refuse a key that has no session and under which none may be created."""
     if lane_of(tx, access, key) is None:
-        require_valid_new_key(key)
+        chats.require_valid_new_key(key)
 
 
 def _session(tx: Tx, access: Access, settings: Settings, message: ChatMessage) -> SessionKey:
     """Return the key of the session that the message is for, whether or not it exists yet."""
     if message.chat is None:
-        address = ChatAddress(
+        address = chats.ChatAddress(
             channel=message.channel,
             client_instance_id=message.client_instance_id,
             reference=message.reference,
             agent=message.agent,
         )
-        return chat_session(tx, access, settings.sessions, address)
+        return chats.chat_session(tx, access, settings.sessions, address)
     agent = named_agent(tx, access, message.agent) if message.agent else default_agent(tx, access)
-    active = pointed_lane(tx, access, message.channel, message.chat.address)
+    active = chats.pointed_lane(tx, access, message.channel, message.chat.address)
     key = active.session_key if active else SessionKey.of(agent.id, message.chat.session_rest)
-    return shared_key(settings.sessions, key)
+    return chats.shared_key(settings.sessions, key)
 
 
 def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | None:
@@ -160,16 +148,12 @@ def _sender_id(access: Access, message: ChatMessage, key: SessionKey) -> str | N
         return message.chat.message_id
     if message.client_message_id is None:
         return None
-    scope = str(key) if message.reference else transport_name(access, message.channel, message.client_instance_id or "")
+    scope = (
+        str(key)
+        if message.reference
+        else chats.transport_name(access, message.channel, message.client_instance_id or "")
+    )
     return f"chat:{scope}{SCOPE_END}{message.client_message_id}"
-
-
-def _is_active(tx: Tx, access: Access, message: ChatMessage, key: SessionKey) -> bool:
-    """Whether a session is the active one of the transport that the message came from."""
-    if message.transport is None:
-        return False
-    active = pointed_lane(tx, access, message.channel, message.transport)
-    return active is not None and active.session_key == key
 
 
 def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane, *, moves: bool = True) -> None:
@@ -177,12 +161,12 @@ def _activate(tx: Tx, access: Access, message: ChatMessage, lane: Lane, *, moves
     if message.transport is None or (message.chat is None and lane.session_key.kind != "chat"):
         return
     if moves:
-        move_pointer(tx, access, message.channel, message.transport, lane, "message")
+        chats.move_pointer(tx, access, message.channel, message.transport, lane, "message")
     chat = message.chat
     if chat is None:
         return
     if lane.last_to != chat.address:
-        note_chat_address(tx, access, lane.key, chat.address)
+        chats.note_chat_address(tx, access, lane.key, chat.address)
     if lane.session_key.rest == chat.session_rest and not lane.display_name and not lane.label:
         change_lane(tx, access, lane.session_key, LaneChange(display_name=chat.title))
 
@@ -192,9 +176,11 @@ def _run_command(
     key: SessionKey,
 ) -> Received:  # fmt: skip
     require_usable(tx, access, key)
-    was_active = _is_active(tx, access, message, key)
+    transport, chat = message.transport, message.chat
+    active = None if transport is None else chats.pointed_lane(tx, access, message.channel, transport)
+    was_active = active is not None and active.session_key == key
     lock_for_command(tx, access, key, typed)
-    lane, chat = make_lane(tx, access, key), message.chat
+    lane = make_lane(tx, access, key)
     # If another message switched sessions while this one waited for the lane, that switch stays.
     _activate(tx, access, message, lane, moves=not was_active)
     if chat is not None and chat.is_stranger:
@@ -204,7 +190,7 @@ def _run_command(
         settings=settings,
         rules=rules,
         channel=message.channel,
-        client_instance_id=message.transport,
+        client_instance_id=transport,
         chat_address=chat.address if chat is not None else None,
         goal_id=message.goal_id,
     )
@@ -212,7 +198,7 @@ def _run_command(
     _log.info("command", extra=_log_fields(access, where, done))
     if chat is not None:
         # The chat goes on in the session that the command created or switched to.
-        note_chat_address(tx, access, str(done.key), chat.address)
+        chats.note_chat_address(tx, access, str(done.key), chat.address)
         post_text(tx, access, message.channel, chat.address, done.reply)
     return Received(done.key, done=done)
 
@@ -225,7 +211,7 @@ def _log_fields(access: Access, where: CommandContext, done: CommandResult) -> d
         "account_id": access.account_id,
         "actor": access.actor_id,
         "agent_id": key.agent,
-        "session_identity": ":".join(where.session_identity),
+        "session_identity": ":".join(key.identity),
         "session_key": str(key),
         "goal_id": where.goal_id,
         "task_id": key.task_id,

@@ -5,7 +5,6 @@ from carrel.context import ContextRequest, build_now, depth_named
 from carrel.delivery import Receipt, ShownContext, receipt_of
 from carrel.kernel import PEOPLE, Access, not_found
 from carrel.monitoring import RunFilter, runs_newest_first, visible_run
-from carrel.runs import Run
 from carrel.storage import Tx
 from carrel.tools import context_reader
 
@@ -26,19 +25,13 @@ def context(tx: Tx, access: Access, where: CommandContext, command: ParsedComman
 def receipt(tx: Tx, access: Access, where: CommandContext, command: ParsedCommand) -> str:
     """Show what the agent was shown in a run of this session; in the newest, if none is named."""
     access.require(*PEOPLE)
-    run = _run(tx, access, where, command)
-    if run is None:
-        return "Nothing has been said in this session yet."
-    return "\n".join(_lines(receipt_of(tx, access, run)))
-
-
-def _run(tx: Tx, access: Access, where: CommandContext, command: ParsedCommand) -> Run | None:
-    if not command.words:
-        return next(iter(runs_newest_first(tx, access, RunFilter(key=where.lane.key), before=None, limit=1)), None)
-    named = visible_run(tx, access, command.words[0])
-    if named.key != where.lane.key:
-        raise not_found("run")
-    return named
+    if command.words:
+        runs = [visible_run(tx, access, command.words[0])]
+        if runs[0].key != where.lane.key:
+            raise not_found("run")
+    else:
+        runs = runs_newest_first(tx, access, RunFilter(key=where.lane.key), before=None, limit=1)
+    return "\n".join(_lines(receipt_of(tx, access, runs[0]))) if runs else "Nothing has been said in this session yet."
 
 
 def _lines(found: Receipt) -> list[str]:
@@ -47,8 +40,8 @@ def _lines(found: Receipt) -> list[str]:
         told = f"instructions {step.instructions_version}, {len(step.tools)} tools"
         omitted = f", {step.history_omitted} earlier messages left out" if step.history_omitted else ""
         lines.append(f"Step {step.n}: {step.model}, {told}{omitted}")
-    shown = found.steps[-1].context if found.steps else None
-    lines += [] if shown is None else _explained(shown)
+    if found.steps and (shown := found.steps[-1].context) is not None:
+        lines += _explained(shown)
     return [*lines, f"Everything, to the byte: carrel runs receipt {found.run_id}"]
 
 

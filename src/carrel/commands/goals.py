@@ -26,28 +26,22 @@ _MARKS = {"done": "x", "archived": "-", "blocked": "!", "in_progress": ">", "rev
 def goal(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
     """Create a goal of this session, or move one."""
     access.require(*PEOPLE)
+    key, rules = context.lane.session_key, context.rules
     match command.words:
         case ():
             return _HELP
-        case (("done" | "pause" | "resume" | "cancel") as verb, goal_id):
-            moved = _moved(tx, access, context, verb, goal_id)
-            return f"{moved.id} is {moved.status}: {_short(moved.name)}"
+        case ("done", goal_id):
+            moved = complete_goal(tx, access, goal_id, rules, key=key)
+        case ("pause", goal_id):
+            moved = pause_goal(tx, access, goal_id, key=key)
+        case ("resume", goal_id):
+            moved = resume_goal(tx, access, goal_id, rules, key=key)
+        case ("cancel", goal_id):
+            moved = change_goal(tx, access, goal_id, GoalChange(status="cancelled"), rules, key=key)
         case words:
-            made = make_goal(tx, access, context.lane.session_key, name=" ".join(words), description=command.more)
+            made = make_goal(tx, access, key, name=" ".join(words), description=command.more)
             return f"Created {made.id}: {_short(made.name)}"
-
-
-def _moved(tx: Tx, access: Access, context: CommandContext, verb: str, goal_id: str) -> Goal:
-    key, rules = context.lane.session_key, context.rules
-    match verb:
-        case "done":
-            return complete_goal(tx, access, goal_id, rules, key=key)
-        case "pause":
-            return pause_goal(tx, access, goal_id, key=key)
-        case "resume":
-            return resume_goal(tx, access, goal_id, rules, key=key)
-        case _:
-            return change_goal(tx, access, goal_id, GoalChange(status="cancelled"), rules, key=key)
+    return f"{moved.id} is {moved.status}: {_short(moved.name)}"
 
 
 def goals(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:

@@ -2,7 +2,7 @@
 
 from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.kernel import PEOPLE, Access, clip, one_line
-from carrel.memory import Memory, Reader, forget, in_chain, memories_listed, promote
+from carrel.memory import Memory, forget, in_chain, memories_listed, promote
 from carrel.storage import Tx
 from carrel.tools import reader_of
 
@@ -20,7 +20,8 @@ def memory(tx: Tx, access: Access, context: CommandContext, command: ParsedComma
     reader = reader_of(tx, access, key, key.task_id)
     match command.words:
         case () | ("list",):
-            return _listed(tx, access, reader)
+            found = memories_listed(tx, access, reader.places(), kind=None, before=None, limit=_LISTED_MAX)
+            return "\n".join(map(_line, found)) or "This session keeps nothing yet. Say for example: Remember that …"
         case ("promote", memory_id, *reason):
             kept = in_chain(tx, access, reader, memory_id, hold=True)
             return f"Every session knows it now: {_line(promote(tx, access, kept, ' '.join(reason)))}"
@@ -30,11 +31,6 @@ def memory(tx: Tx, access: Access, context: CommandContext, command: ParsedComma
             return f"Forgotten: {_line(kept)}"
         case _:
             return _HELP
-
-
-def _listed(tx: Tx, access: Access, reader: Reader) -> str:
-    found = memories_listed(tx, access, reader.places(), kind=None, before=None, limit=_LISTED_MAX)
-    return "\n".join(map(_line, found)) or "This session keeps nothing yet. Say for example: Remember that …"
 
 
 def _line(memory: Memory) -> str:

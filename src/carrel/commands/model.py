@@ -33,11 +33,6 @@ class CommandContext(Struct, frozen=True, kw_only=True):
     # The goal that the message is about.
     goal_id: str | None = None
 
-    @property
-    def session_identity(self) -> tuple[str, str]:
-        """The identity of the session: (channelType, conversationKey)."""
-        return self.lane.session_key.identity
-
 
 class CommandResult(Struct, frozen=True, kw_only=True):
     """The reply to a command, and the session that is active after it."""

@@ -2,27 +2,21 @@
 
 from contextlib import suppress
 
+from carrel import modes
 from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.goals import Plan, plans_of_session
 from carrel.kernel import PEOPLE, Access, Refusal, SessionKey, clip, one_line
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
-from carrel.modes import (
-    active_plan,
-    approve_session_plan,
-    cancel_session_plan,
-    choose_plan,
-    disable_plan_mode,
-    enable_plan_mode,
-    is_unwritten,
-    plan_state,
-    resume_session_plan,
-)
 from carrel.storage import Tx
 from carrel.work import tasks_planned
 
 _TITLE_CHARS_MAX = 80
 _HELP = "Use /plan on, off, status or done, or /plan approve, cancel or resume with or without the id of a plan."
-_CHANGES = {"approve": approve_session_plan, "cancel": cancel_session_plan, "resume": resume_session_plan}
+_CHANGES = {
+    "approve": modes.approve_session_plan,
+    "cancel": modes.cancel_session_plan,
+    "resume": modes.resume_session_plan,
+}
 
 
 def plan(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
@@ -34,9 +28,9 @@ def plan(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand
     key = context.lane.session_key
     match words:
         case ["on"]:
-            enable_plan_mode(tx, access, key)
+            modes.enable_plan_mode(tx, access, key)
         case ["off"]:
-            disable_plan_mode(tx, access, key, context.rules)
+            modes.disable_plan_mode(tx, access, key, context.rules)
         case ["done"]:
             return _finish(tx, access, context)
         case ["approve" | "cancel" | "resume" as change, *named] if len(named) <= 1:
@@ -52,9 +46,9 @@ def lock_plan(tx: Tx, access: Access, key: SessionKey, command: ParsedCommand) -
     with suppress(Refusal):
         match _words(command):
             case ["off" | "done"]:
-                active_plan(tx, access, plan_state(tx, access, key), hold=True)
+                modes.active_plan(tx, access, modes.plan_state(tx, access, key), hold=True)
             case ["approve" | "cancel" | "resume" as change, *named]:
-                choose_plan(tx, access, key, change, named[0] if named else None)
+                modes.choose_plan(tx, access, key, change, named[0] if named else None)
 
 
 def _words(command: ParsedCommand) -> list[str]:
@@ -63,19 +57,19 @@ def _words(command: ParsedCommand) -> list[str]:
 
 def _finish(tx: Tx, access: Access, context: CommandContext) -> str:
     key = context.lane.session_key
-    state = plan_state(tx, access, key)
+    state = modes.plan_state(tx, access, key)
     if not state.enabled:
         return "Plan mode is off already."
-    if is_unwritten(tx, access, state):
+    if modes.is_unwritten(tx, access, state):
         return "Nothing has been planned yet. Say what to plan, or leave with /plan off."
-    disable_plan_mode(tx, access, key, context.rules)
+    modes.disable_plan_mode(tx, access, key, context.rules)
     return describe_plan_mode(tx, access, context)
 
 
 def plans(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
     """List the newest plans of this session and mark the active one."""
     key = context.lane.session_key
-    active = plan_state(tx, access, key).active_plan_id
+    active = modes.plan_state(tx, access, key).active_plan_id
     found = plans_of_session(tx, access, key, limit=SESSION_PLANS_SHOWN)
     lines = [f"{'*' if one.id == active else '-'} {_line(tx, access, one)}" for one in found]
     return "\n".join(lines) or "This session has no plans."
@@ -83,8 +77,8 @@ def plans(tx: Tx, access: Access, context: CommandContext, _command: ParsedComma
 
 def describe_plan_mode(tx: Tx, access: Access, context: CommandContext) -> str:
     """Return whether this session is in plan mode, and on which plan it works, in a line or two."""
-    state = plan_state(tx, access, context.lane.session_key)
-    active = active_plan(tx, access, state)
+    state = modes.plan_state(tx, access, context.lane.session_key)
+    active = modes.active_plan(tx, access, state)
     lines = [f"Plan mode: {'on' if state.enabled else 'off'}"]
     return "\n".join(lines if active is None else [*lines, f"Plan: {_line(tx, access, active)}"])
 

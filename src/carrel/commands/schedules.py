@@ -1,18 +1,8 @@
 """The command /schedule: schedule a goal or task, and list and delete the schedules of this session."""
 
+from carrel import modes
 from carrel.commands.model import CommandContext, ParsedCommand
 from carrel.kernel import PEOPLE, Access, clip, one_line
-from carrel.modes import (
-    UNLIMITED,
-    NewSchedule,
-    ScheduleShape,
-    ScheduleType,
-    find_schedule,
-    make_schedule,
-    remove_schedule,
-    schedule_shape,
-    schedules_of,
-)
 from carrel.storage import Tx
 
 _LISTED_MAX = 20
@@ -34,7 +24,10 @@ def schedule(tx: Tx, access: Access, context: CommandContext, command: ParsedCom
             return _list(tx, access, context)
         case ("delete", schedule_id):
             access.require(*PEOPLE)
-            return _delete(tx, access, context, schedule_id)
+            if modes.find_schedule(tx, access, schedule_id).key != context.lane.key:
+                return f"{schedule_id} belongs to another session."
+            modes.remove_schedule(tx, access, schedule_id)
+            return f"Deleted {schedule_id}."
         case ("goal" | "task" as kind, target, *cron) if _CRON_FIELDS <= len(cron) <= _CRON_FIELDS + 1:
             access.require(*PEOPLE)
             return _make(tx, access, context, kind, target, cron)
@@ -42,37 +35,29 @@ def schedule(tx: Tx, access: Access, context: CommandContext, command: ParsedCom
             return _HELP
 
 
-def _make(tx: Tx, access: Access, context: CommandContext, kind: ScheduleType, target: str, cron: list[str]) -> str:
-    times = cron[_CRON_FIELDS] if len(cron) > _CRON_FIELDS else str(UNLIMITED)
+def _make(
+    tx: Tx, access: Access, context: CommandContext, kind: modes.ScheduleType, target: str, cron: list[str]
+) -> str:
+    times = cron[_CRON_FIELDS] if len(cron) > _CRON_FIELDS else str(modes.UNLIMITED)
     if not times.removeprefix("-").isdecimal():
         return f"'{clip(times, _MESSAGE_CHARS_MAX)}' is not a number of times."
-    new = NewSchedule(
-        type=kind,
-        target_id=target,
-        cron=" ".join(cron[:_CRON_FIELDS]),
-        max_executions=int(times[:_TIMES_DIGITS_MAX]),
+    new = modes.NewSchedule(
+        type=kind, target_id=target, cron=" ".join(cron[:_CRON_FIELDS]), max_executions=int(times[:_TIMES_DIGITS_MAX])
     )
-    return f"Created {_line(schedule_shape(tx, make_schedule(tx, access, context.lane.key, new)))}"
+    return f"Created {_line(modes.schedule_shape(tx, modes.make_schedule(tx, access, context.lane.key, new)))}"
 
 
 def _list(tx: Tx, access: Access, context: CommandContext) -> str:
-    found = schedules_of(tx, access, context.lane.key, limit=_LISTED_MAX + 1)
+    found = modes.schedules_of(tx, access, context.lane.key, limit=_LISTED_MAX + 1)
     if not found:
         return "This session has no schedules."
-    lines = [_line(schedule_shape(tx, one)) for one in found[:_LISTED_MAX]]
+    lines = [_line(modes.schedule_shape(tx, one)) for one in found[:_LISTED_MAX]]
     return "\n".join(lines if len(found) <= _LISTED_MAX else [*lines, "… and more."])
 
 
-def _line(one: ScheduleShape) -> str:
+def _line(one: modes.ScheduleShape) -> str:
     following = f"next {one.retry_at or one.next_at or 'never'}" if one.enabled else f"disabled ({one.disabled_reason})"
     last = f", last {one.last_status}" if one.last_status else ""
     what = one.message if one.target_id is None else f"{one.type} {one.target_id}"
     shown = clip(one_line(what or ""), _MESSAGE_CHARS_MAX)
     return f"{one.id}  {one.cron} {one.timezone}  {following}{last}  {shown}"
-
-
-def _delete(tx: Tx, access: Access, context: CommandContext, schedule_id: str) -> str:
-    if find_schedule(tx, access, schedule_id).key != context.lane.key:
-        return f"{schedule_id} belongs to another session."
-    remove_schedule(tx, access, schedule_id)
-    return f"Deleted {schedule_id}."

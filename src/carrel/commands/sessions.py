@@ -2,6 +2,7 @@
 
 from typing import Any, get_args
 
+from carrel import sessions
 from carrel.access import account_of
 from carrel.agents import Thinking
 from carrel.chats import fresh_key, move_pointer, shared_key
@@ -11,23 +12,16 @@ from carrel.commands.plans import describe_plan_mode
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.kernel.limits import NAME_CHARS_MAX, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
 from carrel.runs import live_runs_of_lane, stop_lane
-from carrel.sessions import (
-    Lane,
-    LaneChange,
-    LaneFilter,
-    change_lane,
-    close_generation,
-    find_lane,
-    lane_rows,
-    make_lane,
-    open_session_of,
-)
 from carrel.storage import Tx
 from carrel.work import stop_task
 
 # More digits change nothing, and Python refuses to parse a very long number.
 _COUNT_DIGITS_MAX = 9
-_SENDING = {"on": "allow", "off": "deny", "inherit": None}
+_SENDING = {
+    "on": ("allow", "Sending is now allowed here."),
+    "off": ("deny", "Sending is now denied here."),
+    "inherit": (None, "Sending follows the send policy again."),
+}
 # How many open questions are shown, the newest.
 _QUESTIONS_SHOWN = 3
 
@@ -38,7 +32,7 @@ def new_session(tx: Tx, access: Access, context: CommandContext, command: Parsed
     key = shared_key(context.settings.sessions, fresh_key(tx, access, context.channel, agent))
     if key.kind == "main":
         return "All chats share one session here; use /reset to start it anew.", context.lane.session_key
-    _activate(tx, access, context, make_lane(tx, access, key))
+    _activate(tx, access, context, sessions.make_lane(tx, access, key))
     return f"New session {key.conversation} with {key.agent}.", key
 
 
@@ -46,19 +40,18 @@ def recent_sessions(tx: Tx, access: Access, context: CommandContext, command: Pa
     """List the latest sessions of a channel's chat, or the caller's latest chats, and mark the current one."""
     word = command.words[0] if command.words else ""
     count = int(word[:_COUNT_DIGITS_MAX]) if word.isdecimal() else RECENT_SESSIONS_DEFAULT
-    wanted = LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=context.channel)
+    wanted = sessions.LaneFilter(kinds=("chat",), made_by=access.actor_id, channel=context.channel)
     if context.chat_address is not None:
         # Others may read the chat: it shows only what was held in it.
-        wanted = LaneFilter(channel=context.channel, last_to=context.chat_address)
-    rows = lane_rows(tx, access, wanted, before=None, limit=max(1, min(count, RECENT_SESSIONS_MAX)))
+        wanted = sessions.LaneFilter(channel=context.channel, last_to=context.chat_address)
+    rows = sessions.lane_rows(tx, access, wanted, before=None, limit=max(1, min(count, RECENT_SESSIONS_MAX)))
     if not rows:
         return "You have no sessions yet."
-    return "\n".join(_line(row.lane, active=row.lane.key == context.lane.key) for row in rows)
-
-
-def _line(lane: Lane, *, active: bool) -> str:
-    name = lane.display_name or lane.label or ""
-    return f"{'*' if active else '-'} {lane.session_key.conversation} ({lane.agent_id}) {name}".rstrip()
+    lines = []
+    for lane in (row.lane for row in rows):
+        mark, name = "*" if lane.key == context.lane.key else "-", lane.display_name or lane.label or ""
+        lines.append(f"{mark} {lane.session_key.conversation} ({lane.agent_id}) {name}".rstrip())
+    return "\n".join(lines)
 
 
 def switch(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str | tuple[str, SessionKey]:
@@ -66,7 +59,7 @@ def switch(tx: Tx, access: Access, context: CommandContext, command: ParsedComma
     if len(command.words) != 1:
         return "Use /switch <sessionId>; /sessions lists your sessions."
     try:
-        lane, _ = find_lane(tx, access, command.words[0])
+        lane, _ = sessions.find_lane(tx, access, command.words[0])
     except Refusal as refusal:
         if refusal.code is not Code.NOT_FOUND:
             raise
@@ -75,14 +68,14 @@ def switch(tx: Tx, access: Access, context: CommandContext, command: ParsedComma
     return f"Switched to {lane.session_key.conversation} with {lane.agent_id}.", lane.session_key
 
 
-def _activate(tx: Tx, access: Access, context: CommandContext, lane: Lane) -> None:
+def _activate(tx: Tx, access: Access, context: CommandContext, lane: sessions.Lane) -> None:
     if context.client_instance_id is not None:
         move_pointer(tx, access, context.channel, context.client_instance_id, lane, "command")
 
 
 def reset(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
     """Close the open generation."""
-    closed = close_generation(tx, access, context.lane.session_key, "reset")
+    closed = sessions.close_generation(tx, access, context.lane.session_key, "reset")
     if closed is None:
         return "Nothing to reset: the next message starts a new generation anyway."
     following = context.lane.generation + 1
@@ -107,20 +100,19 @@ def set_sending(tx: Tx, access: Access, context: CommandContext, command: Parsed
     word = command.words[0].lower() if command.words else ""
     if word not in _SENDING:
         return "Use /send on, /send off or /send inherit."
-    _set(tx, access, context, send_policy=_SENDING[word])
-    return {"on": "Sending is now allowed here.", "off": "Sending is now denied here."}.get(
-        word, "Sending follows the send policy again."
-    )
+    policy, reply = _SENDING[word]
+    _set(tx, access, context, send_policy=policy)
+    return reply
 
 
 def set_model(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
     """Choose the model of this session."""
     if len(command.words) != 1 or len(command.words[0]) > NAME_CHARS_MAX:
         return "Use /model <name> or /model default."
-    name = command.words[0]
-    _set(tx, access, context, model=None if name == "default" else name)
-    if name == "default":
+    if (name := command.words[0]) == "default":
+        _set(tx, access, context, model=None)
         return "This session uses the agent's own model again."
+    _set(tx, access, context, model=name)
     return f"This session uses {name} from the next message on."
 
 
@@ -136,7 +128,7 @@ def set_thinking(tx: Tx, access: Access, context: CommandContext, command: Parse
 
 
 def _set(tx: Tx, access: Access, context: CommandContext, **changed: Any) -> None:
-    change_lane(tx, access, context.lane.session_key, LaneChange(**changed))
+    sessions.change_lane(tx, access, context.lane.session_key, sessions.LaneChange(**changed))
 
 
 def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
@@ -144,11 +136,11 @@ def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedComm
     lane = context.lane
     live = live_runs_of_lane(tx, access, lane.key)
     states = ["program" if run.waiting_for == "tool_output" else run.state for run in live]
-    session = open_session_of(tx, access, lane.key)
+    session = sessions.open_session_of(tx, access, lane.key)
     waiting = f"waiting for you: {states.count('waiting')}, for a program: {states.count('program')}"
     generation = f"generation {session.generation}" if session else "no open generation"
     default = "agent default"
-    lines = [
+    return "\n".join([
         f"Session {lane.session_key.conversation} ({lane.key}), {generation}",
         f"Running: {states.count('running')}, queued: {states.count('queued')}, {waiting}",
         f"Model: {lane.model or default}, thinking: {lane.thinking_level or default}",
@@ -157,8 +149,7 @@ def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedComm
         describe_plan_mode(tx, access, context),
         f"Auto runs: {auto_run_lines(tx, access, context) or 'none'}",
         *[f"Waiting for you: {run.question}" for run in live if run.asks_person][-_QUESTIONS_SHOWN:],
-    ]
-    return "\n".join(lines)
+    ])  # fmt: skip
 
 
 def whoami(tx: Tx, access: Access, _context: CommandContext, _command: ParsedCommand) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from carrel.commands import sessions
 from carrel.commands.auto import auto
 from carrel.commands.context import context, receipt
 from carrel.commands.goals import goal, goals, tasks
@@ -9,18 +10,6 @@ from carrel.commands.memory import memory
 from carrel.commands.model import Command, CommandContext, CommandResult, ParsedCommand
 from carrel.commands.plans import lock_plan, plan, plans
 from carrel.commands.schedules import schedule
-from carrel.commands.sessions import (
-    new_session,
-    recent_sessions,
-    reset,
-    set_model,
-    set_sending,
-    set_thinking,
-    status,
-    stop,
-    switch,
-    whoami,
-)
 from carrel.kernel import Access, Code, Refusal, SessionKey
 from carrel.storage import Tx
 
@@ -43,8 +32,7 @@ def known_commands() -> Mapping[str, Command]:
 
 def lock_for_command(tx: Tx, access: Access, key: SessionKey, parsed: ParsedCommand) -> None:
     """Lock what a command changes if that comes before the session's lane in the order of locks."""
-    lock = COMMANDS[parsed.name].lock
-    if lock is not None:
+    if lock := COMMANDS[parsed.name].lock:
         lock(tx, access, key, parsed)
 
 
@@ -59,16 +47,12 @@ def run_command(tx: Tx, access: Access, context: CommandContext, parsed: ParsedC
         # Its writes before the refusal are undone; the record that it was sent stays.
         result = tx.attempt(lambda: command.act(tx, access, context, parsed))
     except Refusal as refusal:
-        result = _words(access, parsed, refusal)
+        result = refusal.message
+        if access.kind == "client" and refusal.code is Code.FORBIDDEN:
+            # A stranger in a chat has no token to read about.
+            result = f"Only the owner of this bot may use /{parsed.name} in this way."
     reply, key = (result, context.lane.session_key) if isinstance(result, str) else result
     return CommandResult(command=parsed.name, reply=reply, key=key)
-
-
-def _words(access: Access, parsed: ParsedCommand, refusal: Refusal) -> str:
-    """Return a refusal in words for people; a stranger in a chat has no token to read about."""
-    if access.kind == "client" and refusal.code is Code.FORBIDDEN:
-        return f"Only the owner of this bot may use /{parsed.name} in this way."
-    return refusal.message
 
 
 def _help(_tx: Tx, _access: Access, _context: CommandContext, _parsed: ParsedCommand) -> str:
@@ -78,14 +62,14 @@ def _help(_tx: Tx, _access: Access, _context: CommandContext, _parsed: ParsedCom
 
 COMMANDS: dict[str, Command] = {
     "help": Command("/help", "show this list", _help),
-    "status": Command("/status", "show the state of this session", status),
-    "whoami": Command("/whoami", "show who you are", whoami),
-    "new": Command("/new [agent]", "start a new session and switch to it", new_session),
-    "sessions": Command("/sessions [count]", "list your latest sessions", recent_sessions),
-    "switch": Command("/switch <sessionId>", "switch to another session", switch),
-    "reset": Command("/reset", "start a new generation with the next message", reset),
-    "stop": Command("/stop", "cancel everything that runs or waits here; block its task", stop),
-    "send": Command("/send on|off|inherit", "allow or deny messages to this session (owner only)", set_sending,
+    "status": Command("/status", "show the state of this session", sessions.status),
+    "whoami": Command("/whoami", "show who you are", sessions.whoami),
+    "new": Command("/new [agent]", "start a new session and switch to it", sessions.new_session),
+    "sessions": Command("/sessions [count]", "list your latest sessions", sessions.recent_sessions),
+    "switch": Command("/switch <sessionId>", "switch to another session", sessions.switch),
+    "reset": Command("/reset", "start a new generation with the next message", sessions.reset),
+    "stop": Command("/stop", "cancel everything that runs or waits here; block its task", sessions.stop),
+    "send": Command("/send on|off|inherit", "allow or deny messages to this session (owner only)", sessions.set_sending,
                     owner_only=True, alone=True),
     "goal": Command("/goal <text>|done|pause|resume|cancel <id>", "create a goal of this session, or move one", goal),
     "goals": Command("/goals", "list the goals of this session", goals),
@@ -103,6 +87,6 @@ COMMANDS: dict[str, Command] = {
                        "show the context that an agent gets before a message here", context),
     "receipt": Command("/receipt [runId]",
                        "show what the agent was shown, in the newest run or in one of this session", receipt),
-    "model": Command("/model <name>|default", "choose the model of this session", set_model),
-    "think": Command("/think <level>|default", "choose this session's thinking level", set_thinking),
+    "model": Command("/model <name>|default", "choose the model of this session", sessions.set_model),
+    "think": Command("/think <level>|default", "choose this session's thinking level", sessions.set_thinking),
 }  # fmt: skip

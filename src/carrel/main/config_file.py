@@ -13,30 +13,34 @@ _WRITTEN = ("kind", "base_url", "model", "api_key", "api_key_env", "api_key_file
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 # What a field of an MCP server may be.
 Written = str | list[str] | dict[str, str]
-_NAMED = re.compile(r"^[ \t]*[\"']?(\w+)[\"']?[ \t]*=")
+_WRITTEN_LINE = re.compile(rf"^[ \t]*[\"']?(?:{'|'.join(_WRITTEN)})[\"']?[ \t]*=.*\n?", re.MULTILINE)
 
 
 def with_gateway(text: str, name: str, fields: Mapping[str, str]) -> str:
     """Return the text of a settings file in which one gateway has these fields; Refusal if it must be done by hand."""
     lines = "".join(f"{field} = {_quoted(value)}\n" for field, value in fields.items())
     table = f"[gateway.{name}]\n{lines}"
-    header = re.search(rf"^[ \t]*\[gateway\.{re.escape(name)}\][^\n]*(?:\n|\Z)", text, re.MULTILINE)
-    if header is None:
-        gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-        changed = f"{text}{gap}{table}"
+    if (place := _table_in(text, f"gateway.{name}")) is None:
+        changed = f"{text}{_gap(text)}{table}"
     else:
-        following = _TABLE.search(text, header.end())
-        end = len(text) if following is None else following.start()
-        kept = [line for line in text[header.end() : end].splitlines(keepends=True) if not _is_written(line)]
-        changed = text[: header.start()] + table + "".join(kept) + text[end:]
+        start, inside, end = place
+        changed = text[:start] + table + _WRITTEN_LINE.sub("", text[inside:end]) + text[end:]
     if not _says(changed, name, fields):
         raise Refusal(Code.CONFLICT, f"gateway.{name} is written here in another form; change it by hand to:\n{table}")
     return changed
 
 
-def _is_written(line: str) -> bool:
-    named = _NAMED.match(line)
-    return named is not None and named[1] in _WRITTEN
+def _table_in(text: str, name: str) -> tuple[int, int, int] | None:
+    """Return where a table begins, where the line after its name does, and where it ends."""
+    header = re.search(rf"^[ \t]*\[{re.escape(name)}\][^\n]*(?:\n|\Z)", text, re.MULTILINE)
+    if header is None:
+        return None
+    following = _TABLE.search(text, header.end())
+    return header.start(), header.end(), len(text) if following is None else following.start()
+
+
+def _gap(text: str) -> str:
+    return "" if not text else "\n" if text.endswith("\n") else "\n\n"
 
 
 def _says(text: str, name: str, fields: Mapping[str, str]) -> bool:
@@ -59,8 +63,7 @@ def with_mcp_server(text: str, name: str, fields: Mapping[str, Written]) -> str:
     for problem in ambiguous_names({*_mcp_servers(text), name}):
         raise Refusal(Code.CONFLICT, problem)
     lines = "".join(f"{field} = {_value(value)}\n" for field, value in fields.items())
-    gap = "" if not text else "\n" if text.endswith("\n") else "\n\n"
-    changed = f"{text}{gap}[mcp.{name}]\n{lines}"
+    changed = f"{text}{_gap(text)}[mcp.{name}]\n{lines}"
     if _mcp_servers(changed).get(name) != dict(fields):
         raise Refusal(Code.CONFLICT, f"mcp is written here in another form; add by hand:\n[mcp.{name}]\n{lines}")
     return changed
@@ -71,11 +74,10 @@ def without_mcp_server(text: str, name: str) -> str:
     present = _mcp_servers(text)
     if name not in present:
         raise Refusal.of_name(None, "MCP server in this file", name, present)
-    header = re.search(rf"^[ \t]*\[mcp\.{re.escape(name)}\][^\n]*(?:\n|\Z)", text, re.MULTILINE)
-    if header is not None:
-        following = _TABLE.search(text, header.end())
-        changed = text[: header.start()].rstrip("\n")
-        changed += ("\n" if changed else "") + ("" if following is None else "\n" + text[following.start() :])
+    if (place := _table_in(text, f"mcp.{name}")) is not None:
+        start, _, end = place
+        before, after = text[:start].rstrip("\n"), text[end:]
+        changed = before + ("\n" if before else "") + (f"\n{after}" if after else "")
         if _mcp_servers(changed) == {other: one for other, one in present.items() if other != name}:
             return changed.lstrip("\n")
     raise Refusal(Code.CONFLICT, f"mcp.{name} is written in another form here; remove it by hand.")

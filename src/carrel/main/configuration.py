@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from logging import getLogger
-from pathlib import Path
 
 from carrel.connectors import Connectors
 from carrel.inbound import Webhooks
@@ -10,7 +9,7 @@ from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import GatewaySettings, McpServerSettings, Section, SettingRow, WebhookSettings
 from carrel.main.config_file import with_gateway
 from carrel.main.gateways import Gateways
-from carrel.main.replace_file import replace_file
+from carrel.main.replace_file import replace_file, text_of
 from carrel.main.settings import LoadedSettings, SettingsFault
 from carrel.surfaces import Reloaded, WrongSettings
 
@@ -60,9 +59,10 @@ class LiveConfiguration:
         self._connectors.replace(loaded.settings.mcp)
         self._webhooks.use(webhooks)
         before = {row.name: row for row in self._rows}
-        now = {row.name: row for row in loaded.rows}
         others = [
-            name for name in now if not name.startswith(_LIVE) and _value(now.get(name)) != _value(before.get(name))
+            row.name
+            for row in loaded.rows
+            if not row.name.startswith(_LIVE) and row.value != (before[row.name].value if row.name in before else None)
         ]
         changed = [
             *_changed_names("gateway", self._in_force.gateway, loaded.settings.gateway, GatewaySettings()),
@@ -78,12 +78,19 @@ class LiveConfiguration:
 
     async def connect(self, name: str, fields: Mapping[str, str], key: str) -> Reloaded:
         """Write a gateway into the settings file and its key into a file of its own, and apply it; all or nothing."""
-        self._refuse_overridden(name)
+        row = next((row for row in self._rows if row.name.startswith(f"gateway.{name}.") and row.source == "env"), None)
+        if row is not None:
+            # The environment would silently override what is written.
+            message = f"{row.name} is set in the server's environment, which counts more than the settings file."
+            raise Refusal(Code.CONFLICT, message)
         path = self._file.path.expanduser()
         try:
-            before = path.read_text(encoding="utf-8") if path.exists() else ""
-            kept = {"api_key_file": str(self._key_file(name, key))} if key else {}
-            replace_file(path, with_gateway(before, name, {**fields, **kept}))
+            before = text_of(path)
+            if key:
+                key_file = self._keys.expanduser().absolute() / name
+                replace_file(key_file, f"{key}\n", mode=0o600)
+                fields = {**fields, "api_key_file": str(key_file)}
+            replace_file(path, with_gateway(before, name, fields))
         except OSError as error:
             message = f"{error.filename or path} cannot be written: {error.strerror}. Nothing was changed."
             raise Refusal(Code.CONFLICT, message) from error
@@ -92,18 +99,6 @@ class LiveConfiguration:
         except WrongSettings as wrong:
             replace_file(path, before)
             raise Refusal(Code.CONFLICT, f"{path} has mistakes: {' '.join(wrong.problems)}") from wrong
-
-    def _key_file(self, name: str, key: str) -> Path:
-        path = self._keys.expanduser().absolute() / name
-        replace_file(path, f"{key}\n", mode=0o600)
-        return path
-
-    def _refuse_overridden(self, name: str) -> None:
-        """Refuse to write what the environment would silently override."""
-        row = next((row for row in self._rows if row.name.startswith(f"gateway.{name}.") and row.source == "env"), None)
-        if row is not None:
-            message = f"{row.name} is set in the server's environment, which counts more than the settings file."
-            raise Refusal(Code.CONFLICT, message)
 
 
 def _changed_names(
@@ -117,7 +112,3 @@ def _changed_names(
             came_or_went = field == first and (name in before) != (name in now)
             if came_or_went or getattr(old, field) != getattr(new, field):
                 yield f"{section}.{name}.{field}"
-
-
-def _value(row: SettingRow | None) -> object:
-    return None if row is None else row.value

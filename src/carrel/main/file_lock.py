@@ -17,14 +17,12 @@ def own_file(path: Path) -> Iterator[None]:
         lock_path = path.with_name(path.name + ".lock")
         held = os.fdopen(os.open(lock_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w")
     except OSError as error:
-        raise Refusal(
-            Code.STORAGE_UNAVAILABLE, f"Cannot write to {path.parent} ({error.strerror}); use another --data-dir."
-        ) from error
+        why = f"Cannot write to {path.parent} ({error.strerror}); use another --data-dir."
+        raise Refusal(Code.STORAGE_UNAVAILABLE, why) from error
     with held as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise Refusal(
-                Code.CONFLICT, f"Another server is using {path}; stop it first, or use another --data-dir."
-            ) from error
+            why = f"Another server is using {path}; stop it first, or use another --data-dir."
+            raise Refusal(Code.CONFLICT, why) from error
         yield

@@ -2,33 +2,25 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from msgspec import Struct
-
 from carrel.main.setting_names import Name, known_names, read_text
 
 
-class ForeignSetting(Struct, frozen=True, kw_only=True):
-    """A setting that was given under another name; without a `value` it has no counterpart here."""
+def foreign_settings(env: Mapping[str, str], problems: list[str]) -> Iterator[tuple[str, Name, object]]:
+    """Yield (variable, our name, value) of settings under foreign names; a value that cannot be read is a problem.
 
-    variable: str
-    name: Name
-    value: object | None
-
-
-def foreign_settings(env: Mapping[str, str], problems: list[str]) -> Iterator[ForeignSetting]:
-    """Yield the settings that the environment has under foreign names; a value that cannot be read is a problem."""
+    The value is None for a setting that has no counterpart here.
+    """
     for variable, (dotted, read) in _SPELLINGS.items():
         if variable not in env:
             continue
         name = tuple(dotted.split("."))
         try:
-            yield ForeignSetting(variable=variable, name=name, value=read(env[variable], name))
+            yield variable, name, read(env[variable], name)
         except ValueError as form:
             problems.append(f"{variable}: must be {form}, not {env[variable]!r}.")
 
 
 def _same(text: str, name: Name) -> object:
-    """Return the value, read like one of ours."""
     return read_text(text, known_names()[name])
 
 
@@ -54,10 +46,6 @@ def _list(text: str, _name: Name) -> object:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _nothing(_text: str, _name: Name) -> object:
-    return None
-
-
 _SPELLINGS: dict[str, tuple[str, Callable[[str, Name], object]]] = {
     "OPENCLAW_DELIVERY_INSTRUCTIONS_V2": ("delivery.instructions", _instructions),
     "OPENCLAW_TASK_SCOPED_SESSIONS": ("sessions.task_scoped", _truth),
@@ -71,8 +59,8 @@ _SPELLINGS: dict[str, tuple[str, Callable[[str, Name], object]]] = {
     "CLAWBOARD_SEARCH_SINGLE_TOKEN_WINDOW_MAX_LOGS": ("search.single_token_window_max", _same),
     # There the number of candidates follows from the number of results, between two bounds; here it is one figure.
     "CLAWBOARD_SEARCH_SOURCE_TOPK_MAX": ("search.source_topk", _same),
-    "CLAWBOARD_SEARCH_SOURCE_TOPK_MIN": ("search.source_topk", _nothing),
-    "CLAWBOARD_SEARCH_SOURCE_TOPK_MULTIPLIER": ("search.source_topk", _nothing),
+    "CLAWBOARD_SEARCH_SOURCE_TOPK_MIN": ("search.source_topk", lambda *_: None),
+    "CLAWBOARD_SEARCH_SOURCE_TOPK_MULTIPLIER": ("search.source_topk", lambda *_: None),
     "CLAWBOARD_SEARCH_EMBED_QUERY_CACHE_SIZE": ("search.query_cache_size", _same),
     "CLAWBOARD_RERANK_CHUNKS_PER_DOC": ("search.rerank_chunks_per_doc", _same),
 }

@@ -7,13 +7,7 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from carrel.kernel.limits import (
-    OPEN_FILES_WANTED,
-    REQUEST_BODY_SECONDS_MAX,
-    REQUEST_HEAD_BYTES_MAX,
-    REQUEST_HEAD_SECONDS_MAX,
-    STREAM_SEND_SECONDS_MAX,
-)
+from carrel.kernel import limits
 
 
 class _JoinedWrites:
@@ -65,7 +59,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(cast(asyncio.Transport, _JoinedWrites(transport, self.loop)))
-        self._expect(REQUEST_HEAD_SECONDS_MAX)
+        self._expect(limits.REQUEST_HEAD_SECONDS_MAX)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._expect(None)
@@ -75,7 +69,7 @@ class BoundedHttp(HttpToolsProtocol):
     def pause_writing(self) -> None:
         super().pause_writing()
         # Closing would wait until everything is read, and keep it in memory.
-        self._unread = self.loop.call_later(STREAM_SEND_SECONDS_MAX, self.transport.abort)
+        self._unread = self.loop.call_later(limits.STREAM_SEND_SECONDS_MAX, self.transport.abort)
 
     def resume_writing(self) -> None:
         if self._unread is not None:
@@ -85,20 +79,20 @@ class BoundedHttp(HttpToolsProtocol):
     def data_received(self, arrived: bytes) -> None:
         self._head_bytes += len(arrived)
         super().data_received(arrived)
-        if self._head_bytes > REQUEST_HEAD_BYTES_MAX and not self.transport.is_closing():
-            self._refuse(f"The request head is larger than {REQUEST_HEAD_BYTES_MAX} bytes.")
+        if self._head_bytes > limits.REQUEST_HEAD_BYTES_MAX and not self.transport.is_closing():
+            self._refuse(f"The request head is larger than {limits.REQUEST_HEAD_BYTES_MAX} bytes.")
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        self._expect(REQUEST_HEAD_SECONDS_MAX)
+        self._expect(limits.REQUEST_HEAD_SECONDS_MAX)
 
     def on_headers_complete(self) -> None:
         # A head that arrives whole, in one piece, is not noticed in `data_received`.
-        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > REQUEST_HEAD_BYTES_MAX:
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > limits.REQUEST_HEAD_BYTES_MAX:
             # The parser stops, and uvicorn answers 400.
-            raise ValueError(f"The request head is larger than {REQUEST_HEAD_BYTES_MAX} bytes.")
+            raise ValueError(f"The request head is larger than {limits.REQUEST_HEAD_BYTES_MAX} bytes.")
         self._head_bytes = 0
-        self._expect(REQUEST_BODY_SECONDS_MAX)
+        self._expect(limits.REQUEST_BODY_SECONDS_MAX)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -146,7 +140,7 @@ class BoundedHttp(HttpToolsProtocol):
 def allow_many_connections() -> None:
     """Raise the limit of open files as far as allowed; every open stream is a file."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(OPEN_FILES_WANTED, hard)
+    wanted = limits.OPEN_FILES_WANTED if hard == resource.RLIM_INFINITY else min(limits.OPEN_FILES_WANTED, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         # If the system refuses, the current limit stays.
         with contextlib.suppress(OSError, ValueError):

@@ -143,8 +143,7 @@ class _Reader:
         return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def _number_or_word(self) -> Any:
-        number = _NUMBER.match(self._text, self._at)
-        if number is not None:
+        if number := _NUMBER.match(self._text, self._at):
             self._at = number.end()
             return _number(number[1], number[2])
         word = _NAME.match(self._text, self._at)
@@ -162,8 +161,6 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _number(sign: str, digits: str) -> int | float:
-    if digits[:2] in ("0x", "0X"):
-        whole: int | float = int(digits, 16)
-    else:
-        whole = int(digits) if digits.isdigit() else float(digits)
+    is_hex = digits[:2] in ("0x", "0X")
+    whole = int(digits, 16) if is_hex else int(digits) if digits.isdigit() else float(digits)
     return -whole if sign == "-" else whole

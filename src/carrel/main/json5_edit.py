@@ -82,27 +82,22 @@ def _inserted(text: str, within: Node, name: str | None, value: Any) -> str:
         return text[: within.start] + whole_text + text[within.end :]
     label = "" if name is None else f"{_label(name, quoted)}: "
     if parts and "\n" not in text[within.start : parts[0].start]:
-        return _on_the_line(text, parts[-1], label + _inline(value, quoted))
+        piece, after = label + _inline(value, quoted), parts[-1].comma_end
+        if after is not None:
+            return f"{text[:after]} {piece},{text[after:]}"
+        after = parts[-1].node.end
+        return f"{text[:after]}, {piece}{text[after:]}"
     indent = _indent_of(text, parts[0].start) if parts else _indent_of(text, within.start) + _INDENT
     comma = "," if parts and parts[-1].comma_end is not None else ""
     line = f"\n{indent}{label}{_written(value, indent, quoted)}{comma}"
     # After the last comment, which may say something about the part before.
     end = len(text[: within.end - 1].rstrip())
-    changed = text[:end] + line + _line_end(text, end, within, indent) + text[end:]
+    # The closing bracket needs a break if it stood on the line of the last part.
+    line_end = "" if "\n" in text[end : within.end] else f"\n{indent[: -len(_INDENT)]}"
+    changed = text[:end] + line + line_end + text[end:]
     if parts and not comma:
         changed = changed[: parts[-1].node.end] + "," + changed[parts[-1].node.end :]
     return changed
-
-
-def _line_end(text: str, end: int, within: Node, indent: str) -> str:
-    """Return the break that the closing bracket needs if it stood on the line of the last part."""
-    return "" if "\n" in text[end : within.end] else f"\n{indent[: -len(_INDENT)]}"
-
-
-def _on_the_line(text: str, last: Part, piece: str) -> str:
-    if last.comma_end is not None:
-        return f"{text[: last.comma_end]} {piece},{text[last.comma_end :]}"
-    return f"{text[: last.node.end]}, {piece}{text[last.node.end :]}"
 
 
 def _removed(text: str, parts: list[Part], index: int) -> str:
@@ -146,19 +141,17 @@ def _lines(value: Any, quoted: bool) -> Iterator[str]:
         return
     yield "{"
     for number, (name, each) in enumerate(value.items(), 1):
-        comma = "," if number < len(value) or not quoted else ""
         lines = list(_lines(each, quoted))
         lines[0] = f"{_label(name, quoted)}: {lines[0]}"
-        lines[-1] += comma
+        lines[-1] += "," if number < len(value) or not quoted else ""
         yield from (_INDENT + line for line in lines)
     yield "}"
 
 
 def _inline(value: Any, quoted: bool) -> str:
     if isinstance(value, dict) and value:
-        return (
-            "{ " + ", ".join(f"{_label(name, quoted)}: {_inline(each, quoted)}" for name, each in value.items()) + " }"
-        )
+        members = (f"{_label(name, quoted)}: {_inline(each, quoted)}" for name, each in value.items())
+        return f"{{ {', '.join(members)} }}"
     if isinstance(value, list):
         return "[" + ", ".join(_inline(each, quoted) for each in value) + "]"
     return json.dumps(value, ensure_ascii=False)

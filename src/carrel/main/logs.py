@@ -28,7 +28,8 @@ def set_up_logs(settings: LogSettings) -> None:
     root.setLevel(settings.level.upper())
     for noisy in ("httpx", "httpcore", "uvicorn.access", "websockets"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    logging.getLogger("uvicorn.error").addFilter(_is_error)
+    # uvicorn reports as errors a WebSocket refused with a response, and a stream cut off, which is logged separately.
+    logging.getLogger("uvicorn.error").addFilter(lambda record: record.msg not in _NOT_ERRORS)
 
 
 def set_up_audit(settings: AuditSettings, data_dir: Path) -> None:
@@ -49,14 +50,6 @@ class _PrivateFiles(RotatingFileHandler):
     def _open(self) -> TextIOWrapper:
         descriptor = os.open(self.baseFilename, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         return os.fdopen(descriptor, "a", encoding="utf-8")
-
-
-def _is_error(record: logging.LogRecord) -> bool:
-    """Drop what uvicorn reports as an error but is intended.
-
-    That is a WebSocket refused with a response, and a stream that was cut off, which is logged separately.
-    """
-    return record.msg not in _NOT_ERRORS
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from carrel.kernel.limits import MCP_SERVER_NAME_CHARS_MAX
 
 # Names of tools begin with it, and some model servers accept no digit there.
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[_-][a-z0-9]+)*")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER = re.compile(r"[A-Za-z0-9-]+")
+# The name of an environment variable, and of a header.
+VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+HEADER = re.compile(r"[A-Za-z0-9-]+")
 
 
 def server_name_problem(name: str) -> str | None:
@@ -43,17 +44,13 @@ def mcp_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
             yield f"mcp.{name}.{word}: only a server with a command uses it."
     if given.get("headers") and not url:
         yield f"mcp.{name}.headers: only a server with a url uses them."
-    for one in _strings(given.get("env")):
-        if not _VARIABLE.fullmatch(one):
+    env, headers = given.get("env"), given.get("headers")
+    for one in env if isinstance(env, list | tuple) else ():
+        if not VARIABLE.fullmatch(str(one)):
             yield f"mcp.{name}.env: must have names of environment variables, and no values."
-    headers = given.get("headers")
     for header, variable in headers.items() if isinstance(headers, dict) else ():
-        if not _HEADER.fullmatch(header) or not _VARIABLE.fullmatch(variable):
+        if not HEADER.fullmatch(header) or not VARIABLE.fullmatch(variable):
             yield (
                 f"mcp.{name}.headers: must be headers with the names of the variables that have their values, as "
                 '{"X-Key" = "MY_KEY"}.'
             )
-
-
-def _strings(value: object) -> Iterator[str]:
-    yield from (str(one) for one in (value if isinstance(value, list | tuple) else ()))

@@ -20,7 +20,6 @@ RESPONSES = ("gateway", "http", "endpoints", "responses", "enabled")
 MCP = ("mcp", "servers", PLUGIN_ID)
 _INCLUDE = "$include"
 _VARIABLE = re.compile(r"\$\{([A-Z_][A-Z0-9_]*)\}")
-_OPEN_MODE = "none"
 
 Settings = Mapping[str, Any]
 
@@ -69,13 +68,11 @@ def read_config(path: Path) -> tuple[str, Settings]:
         text = path.read_text(encoding="utf-8")
         value = read(text).value
     except FileNotFoundError:
-        raise ConfigFault(
-            f"There is no {path}. Set OpenClaw up first (`openclaw onboard`), or name its folder."
-        ) from None
+        why = f"There is no {path}. Set OpenClaw up first (`openclaw onboard`), or name its folder."
+        raise ConfigFault(why) from None
     except Json5Fault as fault:
-        raise ConfigFault(
-            f"{path} is not valid JSON5: {fault}. Correct it; `openclaw config validate` helps."
-        ) from fault
+        why = f"{path} is not valid JSON5: {fault}. Correct it; `openclaw config validate` helps."
+        raise ConfigFault(why) from fault
     except (OSError, UnicodeError) as fault:
         raise ConfigFault(f"{path} cannot be read ({fault}).") from fault
     if not isinstance(value, dict):
@@ -161,16 +158,15 @@ def gateway_secret(settings: Settings, env: Mapping[str, str]) -> str:
     """Return what the gateway asks callers for; empty if it asks for nothing. `ConfigFault` if it is kept elsewhere."""
     auth = at(settings, ("gateway", "auth")) or {}
     mode = auth.get("mode") or ("password" if auth.get("password") and not auth.get("token") else "token")
-    if mode == _OPEN_MODE:
+    if mode == "none":
         return ""
     name = "password" if mode in ("password", "trusted-proxy") else "token"
     variable = f"OPENCLAW_GATEWAY_{name.upper()}"
     given = auth.get(name)
-    secret = _VARIABLE.sub(lambda found: env.get(found[1], ""), given) if isinstance(given, str) else ""
-    secret = secret or env.get(variable, "")
-    if not secret:
-        raise ConfigFault(f"gateway.auth.{name} is not in the configuration; set {variable} to its value.")
-    return secret
+    written = _VARIABLE.sub(lambda found: env.get(found[1], ""), given) if isinstance(given, str) else ""
+    if secret := written or env.get(variable, ""):
+        return secret
+    raise ConfigFault(f"gateway.auth.{name} is not in the configuration; set {variable} to its value.")
 
 
 def queue_path(settings: Settings) -> Path:

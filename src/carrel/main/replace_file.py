@@ -4,6 +4,20 @@ import os
 from pathlib import Path
 
 
+def text_of(path: Path) -> str:
+    """Return the text of a settings file, which need not exist."""
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def changed_lines(path: Path, before: str, after: str, *, around: int = 3) -> list[str]:
+    """Return what a change does to a file, as people read it, with so many lines around each place."""
+    # Imported late: only who is shown a change pays for it.
+    from difflib import unified_diff
+
+    name = str(path)
+    return list(unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="", n=around))
+
+
 def replace_file(path: Path, text: str, *, mode: int | None = None) -> None:
     """Write a file that may hold secrets: with this mode or the old one; new ones are readable by their owner only."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

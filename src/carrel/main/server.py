@@ -13,7 +13,6 @@ import webbrowser
 from collections.abc import Callable, Coroutine, Iterator
 from logging import getLogger
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import msgspec
@@ -25,7 +24,6 @@ from carrel.board import settle_accounts
 from carrel.inbound import Webhooks
 from carrel.kernel import Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS, OBJECTS_BETWEEN_COLLECTIONS
-from carrel.kernel.settings import LogSettings
 from carrel.main.assembly import Assembly, open_store
 from carrel.main.configuration import LiveConfiguration
 from carrel.main.file_lock import own_file
@@ -45,6 +43,8 @@ _log = getLogger("carrel.main")
 Live = Callable[[Assembly], Coroutine[Any, Any, None]]
 # How long connections may stay open once streams were told to end; uvicorn does not exit while one is open.
 _CONNECTIONS_END_SECONDS = 3
+# The file of the data directory with the address of its server.
+_ADDRESS = "server.json"
 
 
 def serve(
@@ -55,15 +55,17 @@ def serve(
     `life` changes the gateways, and returns the work to do while the server serves.
     """
     loaded = read()
-    set_up_logs(_for_people(loaded) if sys.stderr.isatty() else loaded.settings.log)
+    log = loaded.settings.log
+    if sys.stderr.isatty() and all(row.source == "default" for row in loaded.rows if row.name.endswith(".format")):
+        # People read text, unless a format was chosen.
+        log = structs.replace(log, format="text")
+    set_up_logs(log)
     allow_many_connections()
     url = loaded.settings.storage.url
     path = sqlite_path(url)
     if path is not None and role != "all":
-        raise Refusal(
-            Code.INVALID_PARAMS,
-            "One SQLite file belongs to one server: --role api or worker needs storage.url=postgresql://…",
-        )
+        why = "One SQLite file belongs to one server: --role api or worker needs storage.url=postgresql://…"
+        raise Refusal(Code.INVALID_PARAMS, why)
     with own_file(path) if path is not None else contextlib.nullcontext():
         try:
             return uvloop.run(_Server(loaded, read, role, open_browser, life).run())
@@ -74,12 +76,6 @@ def serve(
                 raise
             why = f"Cannot write to the data directory ({error.strerror}); free some space and start again."
             raise Refusal(Code.STORAGE_UNAVAILABLE, why) from error
-
-
-def _for_people(loaded: LoadedSettings) -> LogSettings:
-    """Return the log settings for a terminal: text, unless a format was chosen."""
-    chosen = any(row.name.endswith(".format") and row.source != "default" for row in loaded.rows)
-    return loaded.settings.log if chosen else structs.replace(loaded.settings.log, format="text")
 
 
 class _Server:
@@ -125,17 +121,16 @@ class _Server:
             configuration=configuration, connectors=connectors, webhooks=webhooks,
         )  # fmt: skip
         services = assembly.services
-        web = _Web(assembly.app, sock, lambda: self._ready(sock))
+        web = _Web(assembly.app, lambda: self._ready(sock))
         # Before the web server answers: once we report that we are ready, clients may use either.
         grpc = await open_grpc(services, assembly.wrong_tokens, Ids(SystemClock(), system_chance()), _address(sock))
+        loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._stopping.set)
+            loop.add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
             if hasattr(signal, "SIGHUP"):
-                asyncio.get_running_loop().add_signal_handler(
-                    signal.SIGHUP, lambda: group.create_task(_reload(configuration))
-                )
-            serving = [group.create_task(web.serve_until_told())]
+                loop.add_signal_handler(signal.SIGHUP, lambda: group.create_task(_reload(configuration)))
+            serving = [group.create_task(web.serve(sockets=[sock]))]
             if grpc is not None:
                 serving.append(group.create_task(grpc.serve_until_closing()))
             duties = [group.create_task(serve()) for serve in assembly.duties()]
@@ -146,11 +141,12 @@ class _Server:
             if works:
                 await assembly.dispatcher.drain(self._settings.server.drain_seconds)
             services.closing.set()
-            web.tell_to_end()
+            web.should_exit = True
             await asyncio.gather(*serving)
             for duty in duties:
                 duty.cancel()
-        _forget_address(self._settings.storage.data_dir)
+        for name in (_ADDRESS, LOGIN_PAGE):
+            (self._settings.storage.data_dir / name).unlink(missing_ok=True)
         _log.info("stopped")
 
     def _ready(self, sock: socket.socket) -> None:
@@ -158,9 +154,8 @@ class _Server:
         _collect_seldom()
         address = _address(sock)
         data_dir = self._settings.storage.data_dir
-        _keep_address(data_dir, address)
-        public = self._settings.server.public_url or address
-        dashboard = signed_in(public, self._owner_token)
+        keep_private(data_dir / _ADDRESS, msgspec.json.encode({"url": address, "pid": os.getpid()}).decode())
+        dashboard = signed_in(self._settings.server.public_url or address, self._owner_token)
         if not self._owner_token:
             _log.warning("owner_token_not_valid", extra={"advice": RENEW})
         sys.stdout.write(f"dashboard {dashboard}\nready {address}\n")
@@ -174,7 +169,7 @@ class _Server:
 class _Web(uvicorn.Server):
     """uvicorn, but main handles the signals and is told when it answers."""
 
-    def __init__(self, app: object, sock: socket.socket, on_ready: object) -> None:
+    def __init__(self, app: object, on_ready: Callable[[], None]) -> None:
         super().__init__(
             uvicorn.Config(
                 app,  # type: ignore[arg-type]
@@ -192,7 +187,6 @@ class _Web(uvicorn.Server):
                 timeout_graceful_shutdown=_CONNECTIONS_END_SECONDS,
             )
         )
-        self._sock = sock
         self._on_ready = on_ready
 
     @contextlib.contextmanager
@@ -200,20 +194,9 @@ class _Web(uvicorn.Server):
         """Leave signals to main, which drains first."""
         yield
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Never called: see capture_signals."""
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self._on_ready()  # type: ignore[operator]
-
-    async def serve_until_told(self) -> None:
-        """Answer requests until `tell_to_end`."""
-        await self.serve(sockets=[self._sock])
-
-    def tell_to_end(self) -> None:
-        """Let `serve_until_told` return soon."""
-        self.should_exit = True
+        self._on_ready()
 
 
 def _collect_seldom() -> None:
@@ -238,9 +221,8 @@ def _listen(host: str, port: int) -> socket.socket:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((host, port))
     except OSError as error:
-        raise Refusal(
-            Code.CONFLICT, f"Cannot listen on {host}:{port} ({error.strerror}); is another server there? Try --port 0."
-        ) from error
+        why = f"Cannot listen on {host}:{port} ({error.strerror}); is another server there? Try --port 0."
+        raise Refusal(Code.CONFLICT, why) from error
     return sock
 
 
@@ -253,18 +235,8 @@ def _prepare_folder(data_dir: Path) -> None:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise Refusal(
-            Code.STORAGE_UNAVAILABLE, f"Cannot make the data directory {data_dir} ({error.strerror})."
-        ) from error
+        why = f"Cannot make the data directory {data_dir} ({error.strerror})."
+        raise Refusal(Code.STORAGE_UNAVAILABLE, why) from error
     # Another user's file cannot be changed, and `carrel doctor` says so.
     with contextlib.suppress(OSError):
         (data_dir / OWNER_TOKEN).chmod(0o600)
-
-
-def _keep_address(data_dir: Path, address: str) -> None:
-    keep_private(data_dir / "server.json", msgspec.json.encode({"url": address, "pid": os.getpid()}).decode())
-
-
-def _forget_address(data_dir: Path) -> None:
-    for name in ("server.json", LOGIN_PAGE):
-        (data_dir / name).unlink(missing_ok=True)

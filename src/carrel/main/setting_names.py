@@ -6,7 +6,8 @@ Reading files and the environment is up to `settings.py`.
 import difflib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,22 +15,14 @@ import msgspec
 from msgspec import NODEFAULT, Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
-from carrel.kernel.settings import (
-    CHOSEN_NAME,
-    BudgetSettings,
-    GatewaySettings,
-    McpServerSettings,
-    PriceSettings,
-    Settings,
-    WebhookSettings,
-)
+from carrel.kernel import settings
 from carrel.main.mcp_settings import server_name_problem
 from carrel.main.webhook_settings import webhook_name_problem
 
 Name = tuple[str, ...]
 
 # Of gateways and budgets.
-_CHOSEN_NAME = re.compile(CHOSEN_NAME)
+_CHOSEN_NAME = re.compile(settings.CHOSEN_NAME)
 # Names that become part of something else: a tool's name, an address.
 _NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
@@ -47,16 +40,16 @@ class KnownSetting(Struct, frozen=True, kw_only=True):
 
 def known_names() -> dict[Name, KnownSetting]:
     """Return all settings by name, in the order of the structs, except those under names that users choose."""
-    return dict(_leaves(Settings, ()))
+    return dict(_leaves(settings.Settings, ()))
 
 
 # Sections with names that users choose: gateways, models that have a price, budgets, MCP servers, webhooks.
 NAMED_SECTIONS: dict[str, type[Struct]] = {
-    "gateway": GatewaySettings,
-    "prices": PriceSettings,
-    "budgets": BudgetSettings,
-    "mcp": McpServerSettings,
-    "webhooks": WebhookSettings,
+    "gateway": settings.GatewaySettings,
+    "prices": settings.PriceSettings,
+    "budgets": settings.BudgetSettings,
+    "mcp": settings.McpServerSettings,
+    "webhooks": settings.WebhookSettings,
 }
 
 
@@ -94,16 +87,14 @@ def read_text(text: str, known: KnownSetting) -> object:
     kind = _bare(type_info(known.type))
     if isinstance(kind, msgspec.inspect.BoolType):
         return _BOOLEANS.get(text.strip().lower(), text)
+    readers: tuple[Callable[[str], object], ...] = ()
     if isinstance(kind, IntType | FloatType):
-        try:
-            return int(text)
-        except ValueError:
-            return _float_or_text(text)
-    if isinstance(kind, msgspec.inspect.VarTupleType | msgspec.inspect.DictType):
-        try:
-            return json.loads(text)
-        except ValueError:
-            return text
+        readers = (int, float)
+    elif isinstance(kind, msgspec.inspect.VarTupleType | msgspec.inspect.DictType):
+        readers = (json.loads,)
+    for read in readers:
+        with suppress(ValueError):
+            return read(text)
     return text
 
 
@@ -141,16 +132,14 @@ def _leaves(section: type[Struct], above: Name) -> Iterable[tuple[Name, KnownSet
             continue
         described = type_info(field.type)
         extra = (described.extra or {}) if isinstance(described, Metadata) else {}
-        yield (
-            name,
-            KnownSetting(
-                type=field.type,
-                default=field.default if field.default_factory is NODEFAULT else field.default_factory(),
-                form=extra.get("form") or _form(field.type, _bare(described)),
-                secret="secret" in extra,
-                address="address" in extra,
-            ),
+        known = KnownSetting(
+            type=field.type,
+            default=field.default if field.default_factory is NODEFAULT else field.default_factory(),
+            form=extra.get("form") or _form(field.type, _bare(described)),
+            secret="secret" in extra,
+            address="address" in extra,
         )
+        yield name, known
 
 
 def _bare(described: msgspec.inspect.Type) -> msgspec.inspect.Type:
@@ -177,13 +166,6 @@ def _form(annotation: Any, kind: msgspec.inspect.Type) -> str:
             return "a non-empty string"
         case _:
             return "a string"
-
-
-def _float_or_text(text: str) -> object:
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 def as_path(kind: type, value: object) -> object:

@@ -6,7 +6,7 @@ before anything starts.
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -14,26 +14,13 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import Grammar, is_loopback
+from carrel.kernel import Grammar, clip, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
-from carrel.main.acp_settings import acp_problems
+from carrel.main import setting_names
 from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import ambiguous_names, mcp_problems
-from carrel.main.setting_names import (
-    NAMED_SECTIONS,
-    KnownSetting,
-    Name,
-    as_path,
-    checked,
-    known_named,
-    known_names,
-    name_problem,
-    nearest,
-    read_text,
-    shown,
-    snake,
-)
+from carrel.main.mcp_settings import VARIABLE, ambiguous_names, mcp_problems
+from carrel.main.setting_names import NAMED_SECTIONS, KnownSetting, Name
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
 from carrel.main.webhook_settings import webhook_problems
 
@@ -71,16 +58,18 @@ class _Found(Struct, frozen=True, kw_only=True):
     spelling: str
 
 
+Known = dict[Name, KnownSetting]
+Found = dict[Name, _Found]
+
+
 def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, object]) -> LoadedSettings:
     """Return the settings in force, or raise `SettingsFault` with every mistake.
 
     `config` names the settings file; without it, `settings_file` finds the one that applies. `overrides` are dotted
     names and values from the command line; their source is shown as `env`, because the public table knows only three.
     """
-    problems: list[str] = []
-    notices: list[str] = []
-    found: dict[Name, _Found] = {}
-    names = known_names()
+    problems, notices, found = list[str](), list[str](), Found()
+    names = setting_names.known_names()
     file = settings_file(config, env, overrides.get("storage.data_dir"))
     _read_file(file, names, found, problems)
     _read_environment(env, names, found, problems)
@@ -88,7 +77,7 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     for dotted, value in overrides.items():
         found[tuple(dotted.split("."))] = _Found(value=value, source="env", spelling=dotted)
     for section, chosen in sorted({name[:2] for name in found if name[0] in NAMED_SECTIONS}):
-        names.update(known_named(section, chosen))
+        names.update(setting_names.known_named(section, chosen))
     values = _check(names, found, problems, notices)
     if problems:
         raise SettingsFault(problems)
@@ -96,9 +85,7 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     return LoadedSettings(settings=settings, file=file, rows=_rows(names, found, values, settings), notices=notices)
 
 
-def _read_file(
-    file: SettingsFile, names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str]
-) -> None:
+def _read_file(file: SettingsFile, names: Known, found: Found, problems: list[str]) -> None:
     path = file.path
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -172,22 +159,22 @@ def _walk(table: Mapping[str, Any], above: Name, sections: set[Name]) -> Iterabl
 def _canonical(written: Name) -> Name:
     """Normalize a path: snake case, and `sessions` for `session`; gateways and models keep their names."""
     if written[0] in NAMED_SECTIONS:
-        return (*written[:2], *(snake(word) for word in written[2:]))
-    name = tuple(snake(word) for word in written)
+        return (*written[:2], *(setting_names.snake(word) for word in written[2:]))
+    name = tuple(setting_names.snake(word) for word in written)
     return ("sessions", *name[1:]) if name[0] == "session" else name
 
 
-def _unknown(name: Name, names: dict[Name, KnownSetting], spelling: str, *, in_environment: bool) -> str | None:
+def _unknown(name: Name, names: Known, spelling: str, *, in_environment: bool) -> str | None:
     """Return the error for an unknown name, with the setting that was probably meant; None if it is known."""
     candidates = names
     if name[0] in NAMED_SECTIONS:
         chosen = name[1] if len(name) == 3 else "default"
-        if wrong := name_problem(name[0], chosen):
+        if wrong := setting_names.name_problem(name[0], chosen):
             return f"{spelling}: {wrong}"
-        candidates = known_named(name[0], chosen)
+        candidates = setting_names.known_named(name[0], chosen)
     if name in candidates:
         return None
-    meant = nearest(name, candidates)
+    meant = setting_names.nearest(name, candidates)
     words = env_name(meant) if in_environment else ".".join(meant)
     return f"{spelling}: unknown setting; did you mean {words}?"
 
@@ -197,9 +184,7 @@ def env_name(name: Name) -> str:
     return PREFIX + "__".join(name).upper()
 
 
-def _read_environment(
-    env: Mapping[str, str], names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str]
-) -> None:
+def _read_environment(env: Mapping[str, str], names: Known, found: Found, problems: list[str]) -> None:
     for variable in sorted(env):
         if not variable.startswith(PREFIX) or variable in NOT_SETTINGS:
             continue
@@ -207,36 +192,33 @@ def _read_environment(
         if problem := _unknown(name, names, variable, in_environment=True):
             problems.append(problem)
             continue
-        known = names.get(name) or known_named(name[0], name[1])[name]
-        found[name] = _Found(value=read_text(env[variable], known), source="env", spelling=variable)
+        known = names.get(name) or setting_names.known_named(name[0], name[1])[name]
+        found[name] = _Found(value=setting_names.read_text(env[variable], known), source="env", spelling=variable)
 
 
-def _read_foreign(env: Mapping[str, str], found: dict[Name, _Found], problems: list[str], notices: list[str]) -> None:
-    """Read settings under the names that other systems use; our own names win."""
-    for given in foreign_settings(env, problems):
-        dotted, ours = ".".join(given.name), env_name(given.name)
-        if given.value is None:
-            notices.append(f"{given.variable} is not used: Carrel has one figure for this, {ours}.")
-        elif given.name in found and found[given.name].source == "env":
-            notices.append(f"{given.variable} is not used: {found[given.name].spelling} sets the same thing and wins.")
+def _read_foreign(env: Mapping[str, str], found: Found, problems: list[str], notices: list[str]) -> None:
+    for variable, name, value in foreign_settings(env, problems):
+        ours = env_name(name)
+        if value is None:
+            notices.append(f"{variable} is not used: Carrel has one figure for this, {ours}.")
+        elif name in found and found[name].source == "env":
+            notices.append(f"{variable} is not used: {found[name].spelling} sets the same thing and wins.")
         else:
-            found[given.name] = _Found(value=given.value, source="env", spelling=given.variable)
-            value = _quoted(given.value).strip('"')
-            notices.append(f"{given.variable} is read as {dotted} = {value}; its name in Carrel is {ours}.")
+            found[name] = _Found(value=value, source="env", spelling=variable)
+            dotted, text = ".".join(name), _quoted(value).strip('"')
+            notices.append(f"{variable} is read as {dotted} = {text}; its name in Carrel is {ours}.")
 
 
 _ROUNDS = ("sessions", "agent_to_agent", "max_ping_pong_turns")
 
 
-def _check(
-    names: dict[Name, KnownSetting], found: dict[Name, _Found], problems: list[str], notices: list[str]
-) -> dict[Name, object]:
+def _check(names: Known, found: Found, problems: list[str], notices: list[str]) -> dict[Name, object]:
     """Return the given values converted to their types; a value that does not fit becomes a problem."""
     values: dict[Name, object] = {}
     for name, given in found.items():
         known = names[name]
         try:
-            values[name] = checked(given.value, known)
+            values[name] = setting_names.checked(given.value, known)
         except msgspec.ValidationError:
             actual = "" if known.secret or known.address else f", not {_quoted(given.value)}"
             if name == ("tools", "sessions", "visibility"):
@@ -246,20 +228,12 @@ def _check(
                 notices.append(f"{given.spelling}: must be {known.form}{actual}; using {rounds}.")
             else:
                 problems.append(f"{given.spelling}: must be {known.form}{actual}.")
-    for gateway in sorted({name[1] for name in values if name[0] == "gateway"}):
-        fields = {name[2]: value for name, value in values.items() if name[:2] == ("gateway", gateway)}
-        problems += _gateway_problems(gateway, fields)
-    servers = {name[1] for name in values if name[0] == "mcp"}
-    problems += ambiguous_names(servers)
-    for server in sorted(servers):
-        fields = {name[2]: value for name, value in values.items() if name[:2] == ("mcp", server)}
-        problems += mcp_problems(server, fields)
-    for budget in sorted({name[1] for name in values if name[0] == "budgets"}):
-        if not any(values.get(("budgets", budget, word)) for word in ("tokens", "usd", "runs")):
-            problems.append(f"budgets.{budget}: set budgets.{budget}.tokens, .usd or .runs.")
-    for webhook in sorted({name[1] for name in values if name[0] == "webhooks"}):
-        fields = {name[2]: value for name, value in values.items() if name[:2] == ("webhooks", webhook)}
-        problems += webhook_problems(webhook, fields)
+    for section, check in _CHECKS.items():
+        names_chosen = sorted({name[1] for name in values if name[0] == section})
+        problems += ambiguous_names(names_chosen) if section == "mcp" else ()
+        for chosen in names_chosen:
+            fields = {name[2]: value for name, value in values.items() if name[:2] == (section, chosen)}
+            problems += check(chosen, fields)
     problems += _trust_problems(values)
     return values
 
@@ -272,8 +246,7 @@ def _rounds(value: object) -> int | None:
         return None
 
 
-def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
-    """Yield what is inconsistent in the settings of one gateway."""
+def _gateway_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     kind = given.get("kind")
     if kind not in (None, "builtin", "acp") and not given.get("base_url"):
         yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
@@ -282,13 +255,13 @@ def _gateway_problems(name: str, given: dict[str, object]) -> Iterator[str]:
     if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
         yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
     yield from _openclaw_problems(name, given)
-    yield from acp_problems(name, given)
+    yield from _acp_problems(name, given)
     keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
     if len(keys) > 1:
         yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."
 
 
-def _openclaw_problems(name: str, given: dict[str, object]) -> Iterator[str]:
+def _openclaw_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     for word in ("agents", "session_tools"):
         if given.get(word) and given.get("kind") != "openclaw":
             yield f"gateway.{name}.{word}: only a gateway of kind openclaw uses it."
@@ -296,6 +269,35 @@ def _openclaw_problems(name: str, given: dict[str, object]) -> Iterator[str]:
     for pair in pairs if isinstance(pairs, list | tuple) else ():
         if _AGENT_PAIR.fullmatch(str(pair)) is None:
             yield f'gateway.{name}.agents: "{pair}" must be one of your agents and one of OpenClaw, as "writer=main".'
+
+
+def _acp_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
+    if given.get("kind") != "acp":
+        for word in filter(given.get, ("command", "args", "env", "accounts", "start_seconds")):
+            yield f"gateway.{name}.{word}: only a gateway of kind acp uses it."
+        return
+    if not given.get("command"):
+        yield f"gateway.{name}.command: is required when gateway.{name}.kind is acp."
+    for word in filter(given.get, ("base_url", "api_key", "api_key_env", "api_key_file", "model", "models")):
+        yield f"gateway.{name}.{word}: a gateway of kind acp starts its agent and does not use it."
+    names = given.get("env")
+    for one in names if isinstance(names, list | tuple) else ():
+        if not VARIABLE.fullmatch(str(one)):
+            yield f"gateway.{name}.env: must have names of environment variables, and no values."
+
+
+def _budget_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
+    if not any(given.get(word) for word in ("tokens", "usd", "runs")):
+        yield f"budgets.{name}: set budgets.{name}.tokens, .usd or .runs."
+
+
+# What is inconsistent under a name that users choose.
+_CHECKS: dict[str, Callable[[str, Mapping[str, object]], Iterator[str]]] = {
+    "gateway": _gateway_problems,
+    "mcp": mcp_problems,
+    "budgets": _budget_problems,
+    "webhooks": webhook_problems,
+}
 
 
 def _trust_problems(values: dict[Name, object]) -> Iterator[str]:
@@ -314,11 +316,10 @@ def _quoted(value: object) -> str:
         text = msgspec.json.encode(value).decode()
     except (TypeError, msgspec.MsgspecError):
         text = str(value)
-    return text if len(text) <= 80 else text[:79] + "…"
+    return clip(text, 80)
 
 
 def _assemble(values: dict[Name, object]) -> Settings:
-    """Build the settings structs from the given values."""
     directory = values.get(("storage", "data_dir"), Settings().storage.data_dir)
     address = values.get(("storage", "url"), "")
     assert isinstance(directory, Path)
@@ -326,34 +327,28 @@ def _assemble(values: dict[Name, object]) -> Settings:
     tree: dict[str, Any] = {}
     home: dict[Name, object] = {
         ("storage", "data_dir"): str(directory.expanduser().absolute()),
-        ("storage", "url"): _expand_home(address),
+        ("storage", "url"): re.sub("^sqlite:///~/", lambda _: f"sqlite:///{Path.home()}/", address),
     }
     for name, value in {**values, **home}.items():
         section = tree
         for word in name[:-1]:
             section = section.setdefault(word, {})
         section[name[-1]] = value
-    return msgspec.convert(tree, Settings, dec_hook=as_path)
+    return msgspec.convert(tree, Settings, dec_hook=setting_names.as_path)
 
 
-def _expand_home(address: str) -> str:
-    start, tilde, rest = address.partition("sqlite:///~/")
-    return f"sqlite:///{Path.home()}/{rest}" if tilde and not start else address
-
-
-def _rows(
-    names: dict[Name, KnownSetting], found: dict[Name, _Found], values: dict[Name, object], settings: Settings
-) -> list[SettingRow]:
-    """Return every setting with its value, default and source."""
+def _rows(names: Known, found: Found, values: dict[Name, object], settings: Settings) -> list[SettingRow]:
     in_force: dict[Name, object] = {
         ("storage", "url"): settings.storage.url,
         ("storage", "data_dir"): settings.storage.data_dir,
     }
     defaults: dict[Name, object] = {("storage", "url"): f"sqlite:///{settings.storage.data_dir / 'carrel.db'}"}
-    rows = []
-    for name, known in names.items():
-        value = in_force.get(name, values.get(name, known.default))
-        source: Source = found[name].source if name in values else "default"
-        default = shown(defaults.get(name, known.default), known)
-        rows.append(SettingRow(name=".".join(name), value=shown(value, known), default=default, source=source))
-    return rows
+    return [
+        SettingRow(
+            name=".".join(name),
+            value=setting_names.shown(in_force.get(name, values.get(name, known.default)), known),
+            default=setting_names.shown(defaults.get(name, known.default), known),
+            source=found[name].source if name in values else "default",
+        )
+        for name, known in names.items()
+    ]

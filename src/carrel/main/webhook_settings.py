@@ -5,10 +5,9 @@ from collections.abc import Iterator, Mapping
 
 from carrel.kernel import template_problem
 from carrel.kernel.limits import WEBHOOK_NAME_CHARS_MAX, WEBHOOK_TEMPLATE_CHARS_MAX
+from carrel.main.mcp_settings import HEADER, VARIABLE
 
 _NAME = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)*")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_HEADER = re.compile(r"[A-Za-z0-9-]+")
 # The address under which deliveries are listed.
 _RESERVED = "deliveries"
 _OF_MESSAGES = ("agent", "session")
@@ -34,7 +33,7 @@ def webhook_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     at = f"webhooks.{name}"
     if bool(given.get("secret_env")) == bool(given.get("secret_file")):
         yield f"{at}: set either {at}.secret_env or {at}.secret_file; without a secret anybody could post."
-    if given.get("secret_env") and not _VARIABLE.fullmatch(str(given["secret_env"])):
+    if given.get("secret_env") and not VARIABLE.fullmatch(str(given["secret_env"])):
         yield f"{at}.secret_env: must have the name of an environment variable, and not the secret itself."
     action, kind = given.get("action", "message"), given.get("kind", "json")
     for word in _OF_TASKS if action == "message" else _OF_MESSAGES:
@@ -45,7 +44,7 @@ def webhook_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
     for word in _OF_JSON:
         if given.get(word) and kind != "json":
             yield f'{at}.{word}: only a webhook of kind = "json" uses it; {kind} has its own headers.'
-        elif given.get(word) and not _HEADER.fullmatch(str(given[word])):
+        elif given.get(word) and not HEADER.fullmatch(str(given[word])):
             yield f"{at}.{word}: must have the name of a header."
     for word in _TEMPLATES:
         text = str(given.get(word) or "")

@@ -13,9 +13,9 @@ from carrel.monitoring.store import (
     queue_order,
     runs_newest_first,
     stuck_lanes,
+    visible_run,
 )
 from carrel.monitoring.titles import titles_of_runs
-from carrel.monitoring.visibility import visible_run
 from carrel.monitoring.why import Reason, Why, explain
 
 __all__ = [

@@ -58,12 +58,10 @@ def count_caller_runs(tx: Tx, access: Access, run_filter: CallerRunFilter) -> in
 
 def _where(access: Access, run_filter: CallerRunFilter) -> tuple[list[str], dict[str, Any]]:
     where = [_OF_CALLER if run_filter.key is None else _IN_LANE]
-    values: dict[str, Any] = {"actor": access.actor_id, "agent": run_filter.agent_id}
-    if run_filter.key is not None:
-        values["key"] = run_filter.key
     if run_filter.phase is not None:
         where.append(_IN_PHASE[run_filter.phase])
     if run_filter.updated_from is not None:
         where.append("updated_at >= :updated_from")
-        values["updated_from"] = run_filter.updated_from
-    return where, values
+    given = {"key": run_filter.key, "updated_from": run_filter.updated_from}
+    named = {name: value for name, value in given.items() if value is not None}
+    return where, {"actor": access.actor_id, "agent": run_filter.agent_id, **named}

@@ -68,7 +68,8 @@ def _merged(samples: Iterable[Sample], account_id: str) -> list[Sample]:
     """Return samples as the owner of an account sees them; those that then look the same are added up."""
     totals: dict[tuple[str, str, _Labels], Sample] = {}
     for sample in samples:
-        labels = _shown(sample, account_id)
+        elsewhere = sample.account_id != account_id
+        labels = tuple((name, _ELSEWHERE if name in _NAMES and elsewhere else value) for name, value in sample.labels)
         key = (sample.type, sample.name, labels)
         totals[key] = _added(totals[key], sample) if key in totals else structs.replace(sample, labels=labels)
     return [totals[key] for key in sorted(totals)]
@@ -77,8 +78,3 @@ def _merged(samples: Iterable[Sample], account_id: str) -> list[Sample]:
 def _added(one: Sample, other: Sample) -> Sample:
     buckets = tuple((bound, n + more) for (bound, n), (_, more) in zip(one.buckets, other.buckets, strict=True))
     return structs.replace(one, value=one.value + other.value, buckets=buckets, count=one.count + other.count)
-
-
-def _shown(sample: Sample, account_id: str) -> _Labels:
-    elsewhere = sample.account_id != account_id
-    return tuple((name, _ELSEWHERE if name in _NAMES and elsewhere else value) for name, value in sample.labels)

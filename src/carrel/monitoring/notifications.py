@@ -14,7 +14,7 @@ from carrel.storage import Database, Tx
 
 def observe_runs(db: Database) -> None:
     """Register the observer that notifies people of failed runs."""
-    db.observe(RunChanged, notify_failed)
+    db.observe(RunChanged, _notify_failed)
 
 
 def notify_people(tx: Tx, access: Access, runs: Iterable[Run], new: NewNotification) -> None:
@@ -25,12 +25,11 @@ def notify_people(tx: Tx, access: Access, runs: Iterable[Run], new: NewNotificat
         notify(tx, access, [OWNERS, *people], new)
 
 
-def notify_failed(tx: Tx, changed: RunChanged) -> None:
+def _notify_failed(tx: Tx, changed: RunChanged) -> None:
     """Notify people that a run has failed; its error is already stored."""
     if changed.state != "failed":
         return
-    ended = changed.run
-    run = run_by_id(tx, ended.access, ended.id)
+    run = run_by_id(tx, changed.run.access, changed.run.id)
     assert run is not None, "the change of this run was just written"
     new = NewNotification(
         type="run_failed",

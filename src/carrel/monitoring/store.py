@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, structs
 
-from carrel.kernel import Access
+from carrel.kernel import Access, not_found
 from carrel.runs import RUN_TABLE, Run
 from carrel.storage import Tx, in_list
 from carrel.visibility import seen_runs
@@ -50,12 +50,14 @@ def runs_newest_first(tx: Tx, access: Access, wanted: RunFilter, *, before: str 
     return RUN_TABLE.rows(tx.all(sql, access, limit=limit, **values))
 
 
-def run_in_view(tx: Tx, access: Access, run_id: str) -> Run | None:
-    """Return one run that the caller may see."""
+def visible_run(tx: Tx, access: Access, run_id: str) -> Run:
+    """Return a run that the caller may see; otherwise refuse as not found."""
     seen, values = seen_runs(tx, access)
-    return RUN_TABLE.row(
-        tx.one(f"{RUN_TABLE.select} WHERE account_id = :account AND id = :id AND {seen}", access, id=run_id, **values)
-    )
+    sql = f"{RUN_TABLE.select} WHERE account_id = :account AND id = :id AND {seen}"
+    run = RUN_TABLE.row(tx.one(sql, access, id=run_id, **values))
+    if run is None:
+        raise not_found("run")
+    return run
 
 
 def count_live(tx: Tx, access: Access) -> dict[tuple[str, str], int]:
@@ -84,12 +86,8 @@ def stuck_lanes(tx: Tx, access: Access) -> dict[str, int]:
 
 def queue_order(tx: Tx, access: Access, key: str) -> dict[str, int]:
     """Return the queue position of every queued run of a lane, 1 for the next."""
-    rows = tx.all(
-        "SELECT id FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' ORDER BY seq",
-        access,
-        key=key,
-    )
-    return {row[0]: position for position, row in enumerate(rows, 1)}
+    sql = "SELECT id FROM runs WHERE account_id = :account AND key = :key AND state = 'queued' ORDER BY seq"
+    return {row[0]: position for position, row in enumerate(tx.all(sql, access, key=key), 1)}
 
 
 def awaited_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, str]:
@@ -97,12 +95,12 @@ def awaited_of_lanes(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, s
 
     Runs that wait for a program are left out.
     """
-    named = {f"key_{number}": key for number, key in enumerate(keys)}
+    listed, named = in_list("key", keys)
     if not named:
         return {}
     sql = (
         "SELECT key, waiting_for FROM runs WHERE account_id = :account AND state = 'waiting' "
-        f"AND waiting_for <> 'tool_output' AND key IN ({', '.join(f':{name}' for name in named)}) ORDER BY id"
+        f"AND waiting_for <> 'tool_output' AND key IN ({listed}) ORDER BY id"
     )
     return {row[0]: row[1] for row in tx.all(sql, access, **named)}
 

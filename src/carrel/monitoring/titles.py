@@ -24,17 +24,15 @@ def titles_of_runs(tx: Tx, access: Access, runs: Iterable[Run]) -> dict[str, Run
     listed = list(runs)
     lanes = titles_of(tx, access, [run.key for run in listed])
     tasks = task_titles(tx, access, [run.task_id for run in listed if run.task_id is not None])
-    titles = {}
-    for run in listed:
-        lane = lanes.get(run.key, _NAMELESS)
-        titles[run.id] = RunTitle(run_title(run, lane, tasks.get(run.task_id or "")), lane.title)
-    return titles
+    return {
+        run.id: RunTitle(_title(run, lane := lanes.get(run.key, _NAMELESS), tasks.get(run.task_id or "")), lane.title)
+        for run in listed
+    }
 
 
-def run_title(run: Run, lane: LaneTitle, task: str | None) -> str:
+def _title(run: Run, lane: LaneTitle, task: str | None) -> str:
     """Return the title of a run: its task's, if it is in the lane of a task or about one."""
-    about = clean_title(task or "")
-    if about:
+    if about := clean_title(task or ""):
         return about
     kind, words = run.provenance_kind, clean_title(run.label or run.text)
     if run.session_key.kind == "task" or not words:

@@ -27,8 +27,7 @@ def notify(tx: Tx, access: Access, recipients: Iterable[str], new: NewNotificati
 
 def read_notification(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification:
     """Mark a notification as read; one that was already read stays unchanged."""
-    marked = store.mark_read(tx, access, recipient, notification_id)
-    if marked is not None:
+    if (marked := store.mark_read(tx, access, recipient, notification_id)) is not None:
         _append_event(tx, access, "notification.read", marked)
         return marked
     known = store.notification_by_id(tx, access, recipient, notification_id)

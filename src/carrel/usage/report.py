@@ -12,6 +12,11 @@ from carrel.storage import Tx
 from carrel.usage.model import By, Tally, cost_of
 from carrel.usage.store import UsageFilter, usage_by
 
+# The field of a row for each group.
+_FIELDS: dict[By, str] = {
+    "day": "day", "agent": "agent_id", "model": "model", "task": "task_id", "session": "session_key",
+}  # fmt: skip
+
 
 class Usage(Struct, frozen=True, kw_only=True, rename="camel"):
     """What runs used; `costUsd` is null if neither a gateway nor the settings give a price."""
@@ -74,16 +79,12 @@ def _added(so_far: Usage | None, model: str, tally: Tally, prices: Mapping[str, 
 
 
 def _row(by: tuple[By, ...], group: tuple[object, ...], used: Usage) -> UsageRow:
-    named: dict[str, object] = dict(zip(by, group, strict=True))
-    fields: dict[str, object] = {}
+    named: dict[str, object] = {_FIELDS[word]: value for word, value in zip(by, group, strict=True)}
     if "day" in named:
-        fields["day"] = (iso(int(str(named["day"])) * MS_PER_DAY) or "")[:10]
-    for word, field in (("agent", "agent_id"), ("model", "model"), ("session", "session_key")):
-        if word in named:
-            fields[field] = named[word]
-    if "task" in named:
-        fields["task_id"] = named["task"] or None
-    return UsageRow(**structs.asdict(used), **fields)  # type: ignore[arg-type]
+        named["day"] = (iso(int(str(named["day"])) * MS_PER_DAY) or "")[:10]
+    if "task_id" in named:
+        named["task_id"] = named["task_id"] or None
+    return UsageRow(**structs.asdict(used), **named)  # type: ignore[arg-type]
 
 
 def _titled(tx: Tx, access: Access, by: tuple[By, ...], rows: list[UsageRow]) -> list[UsageRow]:
@@ -93,10 +94,8 @@ def _titled(tx: Tx, access: Access, by: tuple[By, ...], rows: list[UsageRow]) ->
         titles = {key: lane.title for key, lane in lanes.items()}
         return [structs.replace(row, title=titles.get(str(row.session_key), "Deleted session")) for row in rows]
     if "task" in by:
-        tasks = task_titles(tx, access, [str(row.task_id) for row in rows if row.task_id])
-        return [structs.replace(row, title=_task_title(row, tasks)) for row in rows]
+        ids = [str(row.task_id) for row in rows if row.task_id]
+        tasks = task_titles(tx, access, ids)
+        titles = {task_id: clean_title(tasks.get(task_id, "Deleted task")) for task_id in ids}
+        return [structs.replace(row, title=titles[str(row.task_id)] if row.task_id else "No task") for row in rows]
     return rows
-
-
-def _task_title(row: UsageRow, tasks: dict[str, str]) -> str:
-    return clean_title(tasks.get(str(row.task_id), "Deleted task")) if row.task_id else "No task"

@@ -10,6 +10,7 @@ from carrel.usage.model import By, Tally
 from carrel.visibility import seen_runs
 
 _SUMS = Tally.__struct_fields__
+_SUMMED = ", ".join(f"sum({name})" for name in _SUMS)
 _COLUMNS: dict[str, str] = {"day": "day", "agent": "agent_id", "model": "model", "task": "task_id", "session": "key"}
 
 _ADDED = ("day", "key", "task_id", "model", "agent_id", *_SUMS)
@@ -66,8 +67,7 @@ def usage_of(
     where = "".join(f" AND {column} = :{column}" for column in given)
     if since_day:
         where, given = f"{where} AND day >= :since_day", given | {"since_day": since_day}
-    sums = ", ".join(f"sum({name})" for name in _SUMS)
-    sql = f"SELECT model, {sums} FROM usage_days WHERE account_id = :account{where} GROUP BY model"
+    sql = f"SELECT model, {_SUMMED} FROM usage_days WHERE account_id = :account{where} GROUP BY model"
     return [(row[0], _tally(row[1:])) for row in tx.all(sql, access, **given)]
 
 
@@ -78,9 +78,8 @@ def usage_by(
     groups = [_COLUMNS[word] for word in by]
     listed = ", ".join(dict.fromkeys([*groups, "model"]))
     where, values = _conditions(tx, access, wanted)
-    sums = ", ".join(f"sum({name})" for name in _SUMS)
     sql = (
-        f"SELECT {', '.join([*groups, 'model'])}, {sums} FROM usage_days WHERE {where} GROUP BY {listed} "
+        f"SELECT {', '.join([*groups, 'model'])}, {_SUMMED} FROM usage_days WHERE {where} GROUP BY {listed} "
         f"ORDER BY sum(input_tokens + output_tokens) DESC, {listed} LIMIT :limit"
     )
     rows = tx.all(sql, access, **values, limit=limit)
@@ -97,8 +96,7 @@ def _conditions(tx: Tx, access: Access, wanted: UsageFilter) -> tuple[str, dict[
     rules = ["account_id = :account", "day >= :since", "day <= :until", seen]
     values = values | {"since": wanted.since // MS_PER_DAY, "until": wanted.until // MS_PER_DAY}
     for column in ("agent_id", "task_id", "key", "model"):
-        value = getattr(wanted, column)
-        if value is not None:
+        if (value := getattr(wanted, column)) is not None:
             rules.append(f"{column} = :of_{column}")
             values[f"of_{column}"] = value
     return " AND ".join(rules), values

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, NamedTuple
 
 from carrel.bridge.api.operations import Driver
@@ -43,14 +43,10 @@ class StreamReader:
         except EventTooLarge as fault:
             raise NotReachable(str(fault)) from None
         for event in events:
-            yield StreamEvent(event.id, event.name or "message", _parsed(event.text))
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+            body: Any = event.text
+            with suppress(ValueError):
+                body = json.loads(body)
+            yield StreamEvent(event.id, event.name or "message", body)
 
 
 async def frames(

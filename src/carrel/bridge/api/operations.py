@@ -118,9 +118,7 @@ class Method(Generic[P, B, A]):
         return blocking
 
 
-def operation(
-    function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
-) -> Method[P, T, Coroutine[Any, Any, T]]:
+def operation(function: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]) -> Method[P, T, Coroutine[Any, Any, T]]:
     """Make a coroutine of a group a method of both clients."""
     return Method(function, finished)
 

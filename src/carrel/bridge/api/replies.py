@@ -49,8 +49,10 @@ class LiveText(Group[D_co]):
     async def hear(self, target: str | None) -> bool:
         """Do what `bind` does."""
         until = elapsed_seconds() + BIND_SECONDS
-        try:
-            await self._send({"type": "bind", "sessionId": lane_of(target)})
+        with suppress(NotReachable):
+            socket = self._open_socket()
+            with _lost_when_closed():
+                await socket.send(json.dumps({"type": "bind", "sessionId": lane_of(target)}))
             while (left := until - elapsed_seconds()) > 0:
                 frame = await self._receive(left)
                 if frame and (frame.get("payload") or {}).get("bound"):
@@ -58,8 +60,6 @@ class LiveText(Group[D_co]):
                     return True
                 if frame and frame.get("eventType") == "error" and not frame.get("runId"):
                     break
-        except NotReachable:
-            pass
         return False
 
     @iteration
@@ -73,8 +73,8 @@ class LiveText(Group[D_co]):
         """
         until, text = elapsed_seconds() + timeout_seconds, _Text()
         run, is_complete = None, False
-        try:
-            if self.is_open:
+        if self.is_open:
+            with suppress(NotReachable):
                 async with aclosing(self._frames(run_id, until)) as frames:
                     async for frame in frames:
                         if isinstance(frame, Run):
@@ -82,8 +82,6 @@ class LiveText(Group[D_co]):
                         elif piece := _taken(frame, text, on_fault):
                             yield piece
                 is_complete = True
-        except NotReachable:
-            pass
         if not is_complete:
             # Without live text, the reply comes as a whole.
             run = await wait_for_run(self.driver, run_id, max(0.0, until - elapsed_seconds()), on_fault)
@@ -100,7 +98,7 @@ class LiveText(Group[D_co]):
         frame: Item | None = None
         while True:
             is_late = elapsed_seconds() >= until
-            if frame is None or is_late or _says_no_reply(frame):
+            if frame is None or is_late or (frame.get("payload") or {}).get("state") in _NO_REPLY_STATES:
                 run = await read_run(self.driver, run_id)
                 if run.settled:
                     yield run
@@ -113,13 +111,7 @@ class LiveText(Group[D_co]):
                 if frame.get("type") == "assistant_done":
                     return
 
-    async def _send(self, frame: Item) -> None:
-        socket = self._open_socket()
-        with _lost_when_closed():
-            await socket.send(json.dumps(frame))
-
     async def _receive(self, seconds: float) -> Item | None:
-        """Return the next frame; None when none has come in time."""
         socket = self._open_socket()
         with _lost_when_closed(), suppress(TimeoutError):
             frame: Item = json.loads(await socket.receive(seconds))
@@ -166,10 +158,6 @@ def _lost_when_closed() -> Iterator[None]:
         yield
     except (ConnectionClosed, ValueError) as fault:
         raise NotReachable(_LOST) from fault
-
-
-def _says_no_reply(frame: Item) -> bool:
-    return (frame.get("payload") or {}).get("state") in _NO_REPLY_STATES
 
 
 def _taken(frame: Item, text: "_Text", on_fault: OnFault | None) -> Piece | None:

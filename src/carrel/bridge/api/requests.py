@@ -58,7 +58,11 @@ class Address:
 
     def target(self, path: str, query: Query | None = None) -> str:
         """Return path and query as the request line has them; parameters without a value are left out."""
-        given = {name: _plain(value) for name, value in (query or {}).items() if value is not None and value != ""}
+        given = {
+            name: int(value) if isinstance(value, bool) else value
+            for name, value in (query or {}).items()
+            if value is not None and value != ""
+        }
         return self._path + path + ("?" + urlencode(given, quote_via=quote) if given else "")
 
     def read(self, request: Request, status: int, answer: bytes) -> Any:
@@ -79,8 +83,7 @@ class Address:
 
     def unreachable(self, fault: Exception) -> NotReachable:
         """Return the fault of a connection that failed."""
-        reason = getattr(fault, "strerror", None) or str(fault) or type(fault).__name__
-        return NotReachable(f"No Carrel server answers at {self.url} ({reason}).")
+        return NotReachable(f"No Carrel server answers at {self.url} ({reason_of(fault)}).")
 
     def late(self, seconds: float) -> TimedOut:
         """Return the fault of a response that did not come in time."""
@@ -96,13 +99,14 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
+def reason_of(fault: Exception) -> str:
+    """Return why a connection failed, in a few words."""
+    return getattr(fault, "strerror", None) or str(fault) or type(fault).__name__
+
+
 def _refusal(status: int, parsed: object) -> BridgeFault:
     error = parsed.get("error") if isinstance(parsed, dict) else None
     if not isinstance(error, dict):
         return Refused(status, "unreadable", f"The server responded with {status} and no reason.", answer=parsed)
     message = str(error.get("message") or f"The server responded with {status}.")
     return Refused(status, str(error.get("code") or ""), message, error.get("field"), answer=parsed)
-
-
-def _plain(value: object) -> str:
-    return str(int(value)) if isinstance(value, bool) else str(value)

@@ -2,22 +2,10 @@
 
 from collections.abc import Sequence
 
+from carrel.bridge.api import shapes
 from carrel.bridge.api.operations import D_co, Group, operation, path_of
 from carrel.bridge.api.requests import Request
-from carrel.bridge.api.shapes import (
-    Artifact,
-    History,
-    Item,
-    Page,
-    Receipt,
-    Reset,
-    Restored,
-    Run,
-    Session,
-    Task,
-    Why,
-    read,
-)  # fmt: skip
+from carrel.bridge.api.shapes import Item, Page, Run, Session, Task, read
 from carrel.bridge.api.wait import OnFault, read_run, wait_for_run
 
 WAIT_SECONDS = 600.0
@@ -93,14 +81,14 @@ class Runs(Group[D_co]):
         return await self._next(run_id, "retry", {}, idempotency_key)
 
     @operation
-    async def why(self, run_id: str) -> Why:
+    async def why(self, run_id: str) -> shapes.Why:
         """Explain why a run is in its state, and what can be done about it."""
-        return await self.one(Why, "GET", path_of("runs", run_id, "why"))
+        return await self.one(shapes.Why, "GET", path_of("runs", run_id, "why"))
 
     @operation
-    async def receipt(self, run_id: str, *, body: bool = False) -> Receipt:
+    async def receipt(self, run_id: str, *, body: bool = False) -> shapes.Receipt:
         """Return exactly what the agent was sent; with `body`, the bytes of each request as text."""
-        return await self.one(Receipt, "GET", path_of("runs", run_id, "receipt"), query={"body": body})
+        return await self.one(shapes.Receipt, "GET", path_of("runs", run_id, "receipt"), query={"body": body})
 
     async def _answered(self, run_id: str, body: Item) -> Run:
         return await self.one(Run, "POST", path_of("runs", run_id, "answer"), "run", body=body)
@@ -115,9 +103,9 @@ class Artifacts(Group[D_co]):
     """What agents added to the runs that the token may see."""
 
     @operation
-    async def list(self, run_id: str) -> Page[Artifact]:
+    async def list(self, run_id: str) -> Page[shapes.Artifact]:
         """Return the artifacts of a run, in the order in which they were added."""
-        return await self.page(Artifact, path_of("runs", run_id, "artifacts"), "artifacts")
+        return await self.page(shapes.Artifact, path_of("runs", run_id, "artifacts"), "artifacts")
 
     @operation
     async def content(self, artifact_id: str) -> bytes:
@@ -149,15 +137,15 @@ class Sessions(Group[D_co]):
     @operation
     async def history(
         self, key: str, *, limit: int = 200, include_tools: bool = False, cursor: str | None = None
-    ) -> History:
+    ) -> shapes.History:
         """Return the newest messages of a session, oldest first."""
         query = {"limit": limit, "includeTools": include_tools, "cursor": cursor}
-        return await self.one(History, "GET", path_of("sessions", key, "history"), query=query)
+        return await self.one(shapes.History, "GET", path_of("sessions", key, "history"), query=query)
 
     @operation
-    async def reset(self, key: str) -> Reset:
+    async def reset(self, key: str) -> shapes.Reset:
         """Close the open generation; the next message opens the next one."""
-        return await self.one(Reset, "POST", path_of("sessions", key, "reset"), body={})
+        return await self.one(shapes.Reset, "POST", path_of("sessions", key, "reset"), body={})
 
     @operation
     async def rename(self, key: str, title: str | None) -> Session:
@@ -170,10 +158,10 @@ class Sessions(Group[D_co]):
         return await self.one(Session, "POST", path_of("sessions", key, "archive"), "session", body={})
 
     @operation
-    async def unarchive(self, key: str) -> Restored:
+    async def unarchive(self, key: str) -> shapes.Restored:
         """Bring an archived session back; `reopened` is False if its conversation was closed for good."""
         answer = await self.driver.exchange(Request("POST", path_of("sessions", key, "unarchive"), body={}))
-        return read(Restored, answer["session"] | {"reopened": answer["reopened"]})
+        return read(shapes.Restored, answer["session"] | {"reopened": answer["reopened"]})
 
     @operation
     async def delete(self, key: str) -> None:

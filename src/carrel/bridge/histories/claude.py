@@ -19,16 +19,17 @@ def read_claude(home: Path, skipped: Skipped) -> Iterator[Entry]:
             message = line.get("message")
             if role not in ("user", "assistant") or not isinstance(message, dict):
                 continue
-            if line.get("isSidechain") or line.get("isMeta"):
-                skipped["sub-agents and remarks"] += 1
-                continue
-            if line.get("isCompactSummary"):
-                # Claude wrote it for itself, in the person's name; what it sums up is in the transcript.
-                skipped["summaries of earlier messages"] += 1
-                continue
             text = words(message.get("content")).strip()
-            if not text or (role == "user" and text.startswith(_NOT_SAID)):
-                skipped["tools and commands"] += 1
+            unsaid = ""
+            if line.get("isSidechain") or line.get("isMeta"):
+                unsaid = "sub-agents and remarks"
+            elif line.get("isCompactSummary"):
+                # Claude wrote it for itself, in the person's name; what it sums up is in the transcript.
+                unsaid = "summaries of earlier messages"
+            elif not text or (role == "user" and text.startswith(_NOT_SAID)):
+                unsaid = "tools and commands"
+            if unsaid:
+                skipped[unsaid] += 1
                 continue
             said = PastMessage(
                 channel=CHANNEL,

@@ -35,7 +35,6 @@ def _entry(line: str, place: str) -> Entry:
         raise BridgeFault(f"{place}: content must be a string.")
     if not isinstance(entry.get("source") or {}, dict):
         raise BridgeFault(f"{place}: source must be an object.")
-    unknown = next((name for name in entry if name not in ENTRY_FIELDS), None)
-    if unknown is not None:
+    if (unknown := next((name for name in entry if name not in ENTRY_FIELDS), None)) is not None:
         raise BridgeFault(f"{place}: {unknown} is not a field of an entry.")
     return entry

@@ -29,10 +29,8 @@ def read_openclaw(home: Path, skipped: Skipped) -> Iterator[Entry]:
     for agent in sorted(path for path in (home / "agents").iterdir() if path.is_dir()):
         sessions = _stored(agent / _DATABASE, skipped) if (agent / _DATABASE).is_file() else _written(agent, skipped)
         for key, session_id, events in sessions:
-            for event in _active_branch(events):
-                entry = _said(agent.name, key, session_id, event, skipped)
-                if entry is not None:
-                    yield entry
+            said = (_said(agent.name, key, session_id, event, skipped) for event in _active_branch(events))
+            yield from (entry for entry in said if entry is not None)
 
 
 def _said(agent: str, key: str, session_id: str, event: Event, skipped: Skipped) -> Entry | None:
@@ -95,8 +93,7 @@ def _stored(path: Path, skipped: Skipped) -> Iterator[tuple[str, str, list[Event
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             for session_id, key in db.execute(_SESSIONS).fetchall():
-                rows = db.execute(_EVENTS, (session_id,))
-                events = [_event(row, skipped) for row in rows]
+                events = (_event(row, skipped) for row in db.execute(_EVENTS, (session_id,)))
                 yield str(key), str(session_id), [event for event in events if event is not None]
     except sqlite3.Error as fault:
         raise BridgeFault(f"{path} cannot be read ({fault}); is it of a newer version of OpenClaw?") from fault

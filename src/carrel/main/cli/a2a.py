@@ -6,7 +6,7 @@ import os
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -19,7 +19,7 @@ from carrel.main.cli.command import LOCAL_OPTIONS, Command, Exit, Failure, Optio
 from carrel.main.cli.discovery import local_settings
 from carrel.main.cli.labels import age
 from carrel.main.cli.output import Screen, first_line, json_text
-from carrel.main.cli.request import Ask, Show, request
+from carrel.main.cli.request import Ask, Item, Show, request
 
 
 class TokenFound(NamedTuple):
@@ -55,9 +55,6 @@ def _server(url: str) -> tuple[str, str, int | None]:
     return parts.scheme, "localhost" if is_local(url) else parts.hostname or "", port
 
 
-Item = dict[str, Any]
-
-
 def _card(client: A2aClient, args: Namespace) -> Item:
     card, args.card_url = client.card()
     return card
@@ -80,7 +77,6 @@ def _show_card(card: Item, args: Namespace, screen: Screen) -> None:
 
 
 def _show_task(task: Item, _: Namespace, screen: Screen) -> None:
-    """Show one task in full."""
     remote = RemoteTask({"task": task})
     screen.facts([
         ("task", remote.id),
@@ -97,13 +93,12 @@ def _show_task(task: Item, _: Namespace, screen: Screen) -> None:
 
 
 def _tasks(client: A2aClient, args: Namespace) -> Item:
-    filters: Item = {"contextId": args.context, "pageSize": args.limit, "pageToken": args.page}
-    filters["status"] = state_name(args.status) if args.status else None
+    status = state_name(args.status) if args.status else None
+    filters = {"contextId": args.context, "pageSize": args.limit, "pageToken": args.page, "status": status}
     return client.tasks({name: value for name, value in filters.items() if value})
 
 
 def _show_tasks(answer: Item, _: Namespace, screen: Screen) -> None:
-    """List tasks, and how to get the next page."""
     tasks = [RemoteTask({"task": task}) for task in answer["tasks"]]
     rows = [
         (one.id, one.state, one.context_id, _age(one.status.get("timestamp")), first_line(one.status_text))
@@ -129,15 +124,14 @@ def show_event(event: Item, text: str, task: RemoteTask, screen: Screen, *, is_n
 
 def show_result(task: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
     """Show a task's result and return the exit code; only the reply goes to stdout."""
-    is_shown = not screen.as_json
     if task.state == "completed":
-        if is_shown and with_text:
+        if with_text and not screen.as_json:
             screen.line(task.text)
-        for name in _files(task) if is_shown else ():
+        for name in () if screen.as_json else _files(task):
             screen.note(f"The agent also sent {name}; use --json to see it.")
         return Exit.OK
     if task.is_asking:
-        if is_shown:
+        if not screen.as_json:
             screen.line(task.status_text or "The agent needs more input.")
         screen.note(f"Waiting ({task.state}). To answer: `carrel a2a send {url} TEXT --task {task.id}`")
         return Exit.OK
@@ -166,10 +160,9 @@ def _files(task: RemoteTask) -> list[str]:
 
 
 def _age(moment: Any) -> str:
-    try:
+    with suppress(ValueError, TypeError):
         return age(moment)
-    except (ValueError, TypeError):
-        return str(moment)
+    return str(moment)
 
 
 WAIT_SECONDS = 600.0

@@ -12,6 +12,7 @@ from carrel.main.cli.output import Screen
 from carrel.main.cli.request import SET, Item, Table, given_fields, request
 from carrel.main.cli.resource import Resource
 
+THINKING = ("off", "minimal", "low", "medium", "high")
 _LIVE = ("queued", "running", "waiting")
 _COUNTED_MAX = 200
 ACCOUNTS = Resource(
@@ -54,7 +55,7 @@ def _show_servers(answer: Item, args: Namespace, screen: Screen) -> None:
     used = answer["agent"]["mcp"]
     present = {server["name"]: server for server in answer["servers"]}
     gone = {name: {"name": name, "status": "not in the settings"} for name in used if name not in present}
-    rows = [{**server, "used": "yes" if name in used else "no"} for name, server in (present | gone).items()]
+    rows = [server | {"used": name in used} for name, server in (present | gone).items()]
     _SERVERS.show({"servers": rows}, args, screen)
 
 
@@ -69,11 +70,6 @@ def _disable(client: Client, args: Namespace) -> Any:
     """Disable an agent; what that ends is counted before, and told with the answer."""
     args.sessions, args.runs = _work_of(client, args)
     return AGENTS.of(client, args.agent_id, lambda one: client.delete(AGENTS.at(one)))
-
-
-def _question(client: Client, args: Namespace) -> str:
-    sessions, runs = _work_of(client, args)
-    return f"Disable {args.agent_id}, close {sessions} and cancel {runs}?"
 
 
 def _work_of(client: Client, args: Namespace) -> tuple[str, str]:
@@ -121,7 +117,7 @@ def _comma_separated(text: str) -> list[str]:
     return text.split(",")
 
 
-def renew_owner_token(args: Namespace, screen: Screen) -> int:
+def renew_owner_token(args: Namespace, screen: Screen) -> None:
     """Write a new owner token into the data directory and the store; no server may be running on a SQLite store."""
     storage = local_settings(args).settings.storage
     # The store and its rooms are imported only here.
@@ -131,11 +127,6 @@ def renew_owner_token(args: Namespace, screen: Screen) -> int:
 
     file = asyncio.run(renew_local_owner(storage.url, storage.data_dir))
     screen.line(f"Wrote a new owner token to {file}. Start the server with `carrel up`.")
-    return Exit.OK
-
-
-def _me(client: Client, _: Namespace) -> Item:
-    return {"url": client.url, **client.get("/api/auth/me")}
 
 
 def _show_me(me: Item, _: Namespace, screen: Screen) -> None:
@@ -154,17 +145,17 @@ def _environment(client: Client, _: Namespace) -> dict[str, str]:
 
 
 def _export(found: dict[str, str], _: Namespace, screen: Screen) -> None:
-    """Print lines that a shell evaluates."""
     for name, value in found.items():
         screen.line(f"export {name}={shlex.quote(value)}")
 
 
+_NAME = option("--name", "NAME")
 _AGENT_FIELDS = (
-    option("--name", "NAME"),
+    _NAME,
     option("--description", "TEXT"),
     option("--gateway", "NAME", "a gateway from the settings"),
     option("--model", "MODEL"),
-    option("--thinking", choices=("off", "minimal", "low", "medium", "high")),
+    option("--thinking", choices=THINKING),
     option("--concurrency", "N", "runs of it that may work at once; 0 for any number", type=int),
     option("--instructions", "TEXT", "added to the standing instructions", field="instructionsExtra"),
 )
@@ -202,12 +193,13 @@ COMMANDS = (
                 "Enabled. Its closed sessions stay closed; the next message opens a new one.",
                 sends={"enabled": True}),
     AGENTS.does("delete", "disable an agent after asking; what it did stays", _disable, _DISABLED,
-                question=_question),
+                question=lambda client, args: "Disable {}, close {} and cancel {}?".format(
+                    args.agent_id, *_work_of(client, args))),
     USERS.lists(),
     USERS.shows(),
     USERS.creates("", option("name", "NAME"), *_USER_FIELDS, show=_NEW_USER,
                   examples=("Ann --email ann@example.org",)),
-    USERS.edits(option("--name", "NAME"), *_USER_FIELDS, examples=("ann --role owner",)),
+    USERS.edits(_NAME, *_USER_FIELDS, examples=("ann --role owner",)),
     USERS.deletes("delete a user with their tokens", "Deleted; their tokens are revoked.",
                   question="Delete {user[name]} ({user[slug]}) and all their tokens?"),
     TOKENS.creates("", *_NEW_TOKEN, asks=_create_token, show=_SHOWN_ONCE,
@@ -222,8 +214,9 @@ COMMANDS = (
     ACCOUNTS.creates("create an account with its agent main, and print its owner token", option("name", "NAME"),
                      option("--slug", "SLUG", "a short name (default: made from the name)"), show=_NEW_ACCOUNT),
     request("accounts edit", "change the account of the token", "PATCH /api/account", ACCOUNTS.show,
-            option("--name", "NAME"), SET, examples=('--set settings=\'{"defaultAgentId": "writer"}\'',)),
-    request("whoami", "show the server, the account and whom the token acts for", _me, _show_me),
+            _NAME, SET, examples=('--set settings=\'{"defaultAgentId": "writer"}\'',)),
+    request("whoami", "show the server, the account and whom the token acts for",
+            lambda client, _: {"url": client.url, **client.get("/api/auth/me")}, _show_me),
     request("env", "print CARREL_URL and CARREL_TOKEN for a shell", _environment, _export,
             examples=('eval "$(carrel env)"',)),
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """`goals`, `plan`, `auto` and `schedule`: what is to be achieved, planned first, and worked on without a person."""
 
 from argparse import Namespace
+from functools import partial
 from typing import Any
 
 from carrel.bridge import Client
@@ -8,7 +9,7 @@ from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.labels import distance, in_words
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.request import Ask, Item, given_fields, request
+from carrel.main.cli.request import Item, request
 from carrel.main.cli.resource import IN_SESSION, MAIN, Resource
 from carrel.main.cli.run_results import wait_option, wait_or_print
 from carrel.main.cli.runs import WAIT_SECONDS
@@ -78,15 +79,10 @@ def _plan(client: Client, args: Namespace) -> Any:
     return _plans(args).of(client, plan_id, lambda found: client.get(PLANS.at(found), where))
 
 
-def _changed(change: str) -> Ask:
-    """Return what makes a change to a plan."""
-
-    def changed(client: Client, args: Namespace) -> Any:
-        plan_id = args.plan_id or _fitting(_plan_mode(client, args), change, args.session)
-        body = {"sessionId": args.session}
-        return _plans(args).of(client, plan_id, lambda found: client.post(PLANS.at(found, change), body))
-
-    return changed
+def _change(client: Client, args: Namespace, *, change: str) -> Any:
+    plan_id = args.plan_id or _fitting(_plan_mode(client, args), change, args.session)
+    body = {"sessionId": args.session}
+    return _plans(args).of(client, plan_id, lambda found: client.post(PLANS.at(found, change), body))
 
 
 def _plans(args: Namespace) -> Resource:
@@ -101,9 +97,8 @@ def _fitting(mode: Item, change: str, session: str) -> str:
     return str(mode["activePlanId"] if mode["activePlanId"] in found else found[0])
 
 
-def _plan_mode(client: Client, args: Namespace) -> Item:
-    mode: Item = client.get("/api/plans", {"sessionId": args.session})
-    return mode
+def _plan_mode(client: Client, args: Namespace) -> Any:
+    return client.get("/api/plans", {"sessionId": args.session})
 
 
 def _show_plans(mode: Item, args: Namespace, screen: Screen) -> None:
@@ -119,26 +114,16 @@ def _show_started(answer: Item, _: Namespace, screen: Screen) -> None:
 
 
 def _stop(client: Client, args: Namespace) -> Any:
-    """Stop one auto run, or all of a session."""
     if args.name.startswith(AUTO_RUNS.prefix):
         return AUTO_RUNS.of(client, args.name, lambda run_id: client.post("/api/auto/stop", {"runId": run_id}))
     return client.post("/api/auto/stop", {"sessionId": args.name})
 
 
-def _show_stopped(answer: Item, _: Namespace, screen: Screen) -> None:
-    screen.line("\n".join(answer["stopped"]) or "Nothing to stop.")
-
-
-def _schedules(client: Client, args: Namespace) -> Any:
-    return client.get("/api/schedules", {"sessionId": None if args.all else args.session, "limit": args.limit})
-
-
-def _create_schedule(client: Client, args: Namespace) -> Any:
-    """Send a message to a session, or work on a goal or task, at the times of a cron expression."""
+def _new_schedule(args: Namespace) -> Item:
+    """Return what is done at the times of a cron expression: a message is sent, or a goal or task worked on."""
     target = {"targetId": args.goal or args.task} if args.goal or args.task else {}
     kind = "goal" if args.goal else "task" if args.task else "message"
-    body = {"type": kind, **target, "enabled": not args.disabled, **given_fields(_NEW, args)}
-    return client.post("/api/schedules", body)
+    return {"type": kind, **target, "enabled": not args.disabled}
 
 
 def _show_new_schedule(answer: Item, _: Namespace, screen: Screen) -> None:
@@ -163,17 +148,6 @@ _PLAN = PLANS.named("id of the plan (default: the one it can be done to)", nargs
 _SESSION = option("session", "SESSION", "session key (default: main)", nargs="?", default=MAIN, field="sessionId")
 _ZONE = option("--timezone", "ZONE", "time zone, e.g. Europe/Berlin (default: UTC)")
 _TIMES = option("--times", "N", "stop after N times (default: never)", type=int, field="maxExecutions")
-_NEW = (
-    option("session", "SESSION", "session key, e.g. main", field="sessionId"),
-    option("cron", "CRON", "minute, hour, day of month, month, day of week, e.g. '0 9 * * 1-5'; or @daily"),
-    option("message", "MESSAGE", "the message to send", nargs="?"),
-    option("--goal", "GOAL", "work on the next task of this goal instead", field=""),
-    option("--task", "TASK", "work on this task instead", field=""),
-    _ZONE,
-    option("--isolated", "", "use a separate session, started fresh each time", action="store_true"),
-    _TIMES,
-    option("--disabled", "", "create it disabled", action="store_true", field=""),
-)
 RESOURCES = (GOALS, PLANS, AUTO_RUNS, SCHEDULES)
 COMMANDS = (
     GOALS.lists("list the goals of a session", IN_SESSION,
@@ -191,10 +165,12 @@ COMMANDS = (
     request("plan on", "switch plan mode on", "POST /api/plans/enable", _show_plans, IN_SESSION),
     request("plan off", "switch plan mode off", "POST /api/plans/disable", _show_plans, IN_SESSION),
     request("plan show", "show one plan", _plan, PLANS.show, _PLAN, IN_SESSION),
-    request("plan approve", "approve a plan and run its tasks", _changed("approve"), PLANS.show, _PLAN, IN_SESSION),
-    request("plan cancel", "cancel a plan", _changed("cancel"), PLANS.show, _PLAN, IN_SESSION),
-    request("plan resume", "go on with a plan that failed or is blocked", _changed("resume"), PLANS.show, _PLAN,
-            IN_SESSION),
+    *(request(f"plan {change}", summary, partial(_change, change=change), PLANS.show, _PLAN, IN_SESSION)
+      for change, summary in (
+          ("approve", "approve a plan and run its tasks"),
+          ("cancel", "cancel a plan"),
+          ("resume", "go on with a plan that failed or is blocked"),
+      )),
     AUTO_RUNS.lists("list the auto runs of a session", _SESSION,
                     option("--all", "", "also those that have ended", action="store_const", const="1", default="0",
                            field="includeEnded")),
@@ -207,15 +183,24 @@ COMMANDS = (
                field="intervalSeconds"),
         examples=('"Tidy the desk" --every 600', "--goal goal_01m7knxs2k"),
     ),
-    request("auto stop", "stop an auto run, or all of a session", _stop, _show_stopped,
+    request("auto stop", "stop an auto run, or all of a session", _stop,
+            lambda answer, _, screen: screen.line("\n".join(answer["stopped"]) or "Nothing to stop."),
             option("name", "AUTO-RUN|SESSION", "id of an auto run, or session key", nargs="?", default=MAIN)),
     AUTO_RUNS.shows(),
     SCHEDULES.lists("list the schedules of a session", _SESSION,
-                    option("--all", "", "of all sessions", action="store_true"), LIMIT, asks=_schedules),
+                    option("--all", "", "of all sessions", action="store_true"), LIMIT,
+                    asks=lambda client, args: client.get(
+                        "/api/schedules", {"sessionId": None if args.all else args.session, "limit": args.limit})),
     SCHEDULES.creates(
         "send a message on a schedule",
-        *_NEW,
-        asks=_create_schedule, show=_show_new_schedule,
+        option("session", "SESSION", "session key, e.g. main", field="sessionId"),
+        option("cron", "CRON", "minute, hour, day of month, month, day of week, e.g. '0 9 * * 1-5'; or @daily"),
+        option("message", "MESSAGE", "the message to send", nargs="?"),
+        option("--goal", "GOAL", "work on the next task of this goal instead", field=""),
+        option("--task", "TASK", "work on this task instead", field=""), _ZONE,
+        option("--isolated", "", "use a separate session, started fresh each time", action="store_true"), _TIMES,
+        option("--disabled", "", "create it disabled", action="store_true", field=""),
+        sends=_new_schedule, show=_show_new_schedule,
         examples=('main "0 9 * * 1-5" "What is due today?"', 'main @daily "Tidy the desk"'),
     ),
     SCHEDULES.shows("", show=_show_schedule),

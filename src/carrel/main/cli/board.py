@@ -48,19 +48,7 @@ def _all_spaces(client: Client, _: Namespace) -> Any:
     return answer
 
 
-def _connect(client: Client, args: Namespace) -> Any:
-    """Set whether what is in one space is visible from another."""
-    body = {"connectivity": {args.target: not args.off}}
-    return SPACES.of(client, args.space_id, lambda one: client.patch(SPACES.at(one, "connectivity"), body))
-
-
-def _show_connected(answer: Item, _: Namespace, screen: Screen) -> None:
-    space = answer["space"]
-    screen.line(f"{space['id']} sees: {_seen(space) or 'only itself'}")
-
-
 def _topic(client: Client, args: Namespace) -> Any:
-    """Return a topic with its tasks and the newest messages."""
     answer = TOPICS.read(client, args.topic_id)
     topic_id = answer["topic"]["id"]
     tasks = client.get("/api/tasks", {"topicId": topic_id})["tasks"]
@@ -78,13 +66,12 @@ def _merge(client: Client, args: Namespace) -> Any:
     return client.post(TOPICS.at(into, "merge"), {"topicIds": others})
 
 
-def _show_merged(answer: Item, args: Namespace, screen: Screen) -> None:
+def _show_merged(answer: Item, args: Namespace, _: Screen) -> str:
     count = len(args.others)
-    screen.line(f"Merged {count} topic{'' if count == 1 else 's'} into {answer['topic']['name']}.")
+    return f"Merged {count} topic{'' if count == 1 else 's'} into {answer['topic']['name']}."
 
 
 def _note(client: Client, args: Namespace) -> Any:
-    """Write a note; without a text, list notes."""
     where = {"topicId": args.topic, "taskId": args.task, "spaceId": args.space, "relatedLogId": args.about}
     given = {name: value for name, value in where.items() if value is not None}
     if args.text is None:
@@ -114,7 +101,6 @@ def _search(client: Client, args: Namespace) -> Any:
 
 
 def _show_found(answer: Item, _: Namespace, screen: Screen) -> None:
-    """Print the hits of all kinds, best first."""
     rows = [
         (kind, f"{hit['score']:.2f}", hit["id"], age(hit["createdAt"]), first_line(hit[shown]))
         for name, (kind, shown) in _KINDS.items() for hit in answer[name]
@@ -159,9 +145,11 @@ COMMANDS = (
     SPACES.creates("", option("name", "NAME", "its name; the id follows from it"), _HIDDEN),
     SPACES.edits(option("--name", "NAME"), option("--color", "COLOR"), _HIDDEN),
     SPACES.renames(option("name", "NAME", "its new name; the id stays")),
-    SPACES.does("connect", "make one space visible from another", _connect, _show_connected,
-                option("target", "TARGET", "id of the space that becomes visible from it"),
-                option("--off", "", "hide it instead", action="store_true"), examples=("space-work space-home",)),
+    SPACES.does("connect", "make one space visible from another", "PATCH connectivity",
+                lambda answer, *_: f"{answer['space']['id']} sees: {_seen(answer['space']) or 'only itself'}",
+                option("target", "TARGET", "id of the space that becomes visible from it", field=""),
+                option("--off", "", "hide it instead", action="store_true", field=""),
+                sends=lambda args: {"connectivity": {args.target: not args.off}}, examples=("space-work space-home",)),
     SPACES.deletes("remove a space; everything in it moves to the default space", "Removed.", verb="remove"),
     TOPICS.lists("", OF_SPACE, _STATUS, option("--tag", "TAG"), LIMIT),
     TOPICS.shows("show a topic with its tasks and newest messages", asks=_topic, show=_show_topic),

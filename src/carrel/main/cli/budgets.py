@@ -37,10 +37,10 @@ BUDGETS = Resource(
 )  # fmt: skip
 
 
-def _show(answer: Item, _: Namespace, screen: Screen) -> None:
+def _show(answer: Item, *_: object) -> str:
     budget = answer["budget"]
     used = f"used: {_used(budget)} ({budget['share']:.0%})"
-    screen.line(f"Budget {budget['name']} of {budget['title']}: {_limit(budget)}; {used}.")
+    return f"Budget {budget['name']} of {budget['title']}: {_limit(budget)}; {used}."
 
 
 def _remove(client: Client, args: Namespace) -> Any:
@@ -52,7 +52,6 @@ _NAMES = {"day": "day", "agent": "agentId", "model": "model", "task": "title", "
 
 
 def _show_usage(answer: Item, args: Namespace, screen: Screen) -> None:
-    """Print a row for each group, and the total."""
     groups = (args.by or "day").split(",")
     total = dict.fromkeys((_NAMES[group] for group in groups), "") | {_NAMES[groups[0]]: "in all"} | answer["total"]
     rows = [_cells(row, groups) for row in [*answer["usage"], *([total] if answer["usage"] else [])]]

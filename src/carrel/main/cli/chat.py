@@ -10,25 +10,15 @@ from typing import Any
 
 from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
 from carrel.kernel import Refusal
+from carrel.main.cli import run_results
 from carrel.main.cli.accounts import AGENTS
 from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
-from carrel.main.cli.run_results import (
-    WAITING,
-    Troubles,
-    asks_person,
-    newest_question,
-    question_of,
-    refusals_in,
-    show_result,
-    wait_for,
-    wait_option,
-    wait_or_print,
-)
+from carrel.main.cli.run_results import WAITING, Troubles
 from carrel.main.cli.session_keys import session_key
 
-CLIENT_INSTANCE = "cli"
+_HERE = {"channelType": "cli", "clientInstanceId": "cli"}
 ANSWER_SECONDS = 1800.0
 PROMPT = "you> "
 _QUIT = frozenset({"/quit", "/exit"})
@@ -62,25 +52,26 @@ def _session(client: Client, args: Namespace) -> str:
     """Return the session key to use: the one given, a new one for the agent given, or the last one used here."""
     if args.session:
         return str(args.session)
-    here = {"channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
     agent = args.agent or args.named
     if agent and is_session(agent):
         return session_key(client, agent)
     if agent:
-        made = AGENTS.of(client, agent, lambda _: client.post("/api/sessions", {"agentId": agent, **here}))
+        made = AGENTS.of(client, agent, lambda _: client.post("/api/sessions", {"agentId": agent, **_HERE}))
         return str(made["sessionKey"])
-    return str(client.get("/api/sessions/active", here)["sessionKey"])
+    return str(client.get("/api/sessions/active", _HERE)["sessionKey"])
 
 
 def _lines(screen: Screen) -> Iterator[str]:
     """Yield the typed or piped lines, skipping empty ones."""
     at_terminal = sys.stdin.isatty()
+    # Colour codes are marked as zero-width, so that line editing does not count them.
+    prompt = re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", screen.paint("cyan", PROMPT))
     if at_terminal:
         with suppress(ImportError):
             import readline  # noqa: F401  (importing it gives `input` line editing)
     while True:
         try:
-            line = input(_prompt(screen)) if at_terminal else next(sys.stdin)
+            line = input(prompt) if at_terminal else next(sys.stdin)
         except EOFError:
             screen.line()
             return
@@ -88,11 +79,6 @@ def _lines(screen: Screen) -> Iterator[str]:
             return
         if line.strip():
             yield line.strip()
-
-
-def _prompt(screen: Screen) -> str:
-    """Return the prompt, with colour codes marked as zero-width so that line editing does not count them."""
-    return re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", screen.paint("cyan", PROMPT))
 
 
 class _Chat:
@@ -113,12 +99,12 @@ class _Chat:
 
     def look_for_question(self) -> None:
         """Show the question of the session's newest run, if it asks one."""
-        self._ask(newest_question(self._client, self._session_key))
+        self._ask(run_results.newest_question(self._client, self._session_key))
 
     def _ask(self, run: Run | None) -> None:
         self._asking = run
         if run is not None:
-            self._screen.note(question_of(run))
+            self._screen.note(run_results.question_of(run))
             if run.waiting_for == "approval":
                 self._screen.note("Answer yes or no.")
 
@@ -134,9 +120,8 @@ class _Chat:
 
     def _known_commands(self) -> set[str]:
         if not self._commands:
-            here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
-            listed = self._client.post("/api/chat", {"text": "/help", **here})["reply"]
-            self._commands = set(_LISTED.findall(listed))
+            asked = {"text": "/help", "sessionKey": self._session_key, **_HERE}
+            self._commands = set(_LISTED.findall(self._client.post("/api/chat", asked)["reply"]))
         return self._commands
 
     def send_or_stop(self, line: str) -> int:
@@ -160,13 +145,17 @@ class _Chat:
             self._screen.note("Stopped. Ctrl-C again, or /quit, leaves.")
             self._asking = None
             return Exit.OK
-        return Exit.OK if run is None or run.state == "waiting" else show_result(run, self._screen, with_reply=False)
+        return (
+            Exit.OK
+            if run is None or run.state == "waiting"
+            else run_results.show_result(run, self._screen, with_reply=False)
+        )
 
     def send(self, line: str) -> Run | None:
         """Send a line, which answers the run that asked; show the reply and return the run, None for a command."""
-        here = {"sessionKey": self._session_key, "channelType": "cli", "clientInstanceId": CLIENT_INSTANCE}
         answers = self._asking.id if self._asking else None
-        accepted = self._client.post("/api/chat", {"text": line, "answersRunId": answers, **here})
+        said = {"text": line, "answersRunId": answers, "sessionKey": self._session_key, **_HERE}
+        accepted = self._client.post("/api/chat", said)
         if "runId" not in accepted:
             self._show_command(accepted)
             self.look_for_question()
@@ -177,10 +166,10 @@ class _Chat:
         if self._live.is_open and not self._screen.as_json:
             with self._screen.waiting(WAITING):
                 streamed = self._stream(run_id, troubles)
-        run = wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
+        run = run_results.wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
         self._show(run, streamed)
         self._show_refusals(run)
-        self._ask(run if asks_person(run) else None)
+        self._ask(run if run_results.asks_person(run) else None)
         return run
 
     def _show_command(self, answer: dict[str, Any]) -> None:
@@ -211,7 +200,7 @@ class _Chat:
         history = self._client.sessions.history(self._session_key, include_tools=True)
         new = [one for one in history.raw["messages"] if one.get("runId") == run.id and one["id"] not in self._seen]
         self._seen |= {one["id"] for one in new}
-        for refusal in refusals_in(new):
+        for refusal in run_results.refusals_in(new):
             self._screen.note(refusal)
 
     def _show(self, run: Run, streamed: str) -> None:
@@ -239,7 +228,7 @@ def send(args: Namespace, screen: Screen) -> int:
     with connect(args) as client:
         target = None if args.target is None else session_key(client, args.target)
         sent = AGENTS.of(client, _agent_in(args.target or ""), lambda _: client.send(target, text))
-        code = wait_or_print(client, sent.raw, args, screen)
+        code = run_results.wait_or_print(client, sent.raw, args, screen)
     if screen.is_terminal and args.wait is None and not screen.as_json:
         screen.note(f"Queued in {sent.session_key}. Wait for it: `carrel runs wait {sent.run_id}`")
     return code
@@ -263,7 +252,7 @@ COMMANDS = (
         "send", "send a message to an agent or a session", send,
         option("target", "AGENT|SESSION", "an agent's id or a session key", nargs="?"),
         option("text", "TEXT", "the message; - reads it from stdin"),
-        wait_option(WAIT_SECONDS),
+        run_results.wait_option(WAIT_SECONDS),
         examples=('"How far are you?" --wait', 'writer "Write the report"'),
     ),
 )  # fmt: skip

@@ -82,7 +82,8 @@ class Command(NamedTuple):
     name: str
     # Empty for one that no help lists.
     summary: str
-    run: Callable[[Namespace, Screen], int]
+    # Returns the exit code; None is 0.
+    run: Callable[[Namespace, Screen], int | None]
     options: tuple[Option, ...]
     # What follows the name; or a whole line, if the name is not at its start.
     examples: tuple[str, ...]
@@ -96,7 +97,7 @@ class Command(NamedTuple):
 
 
 def command(
-    name: str, summary: str, run: Callable[[Namespace, Screen], int], *options: Option,
+    name: str, summary: str, run: Callable[[Namespace, Screen], int | None], *options: Option,
     examples: tuple[str, ...] = (), common: tuple[Option, ...] = SERVER_OPTIONS,
 ) -> Command:  # fmt: skip
     """Describe a command; by default it needs a server."""

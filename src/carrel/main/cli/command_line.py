@@ -9,10 +9,11 @@ from carrel.kernel import Refusal, plain_word
 from carrel.main.cli.command import Exit, Failure
 
 Verbs = Mapping[str, Collection[str]]
+_SHOW = ("show", "get", "view", "describe", "info")
 # Every word of a row means the first one of them that a noun has.
 _SAME_VERBS = (
     ("list", "ls"),
-    ("show", "get", "view", "describe", "info"),
+    _SHOW,
     ("create", "add", "new", "make"),
     ("edit", "update", "change", "set"),
     ("delete", "remove", "revoke", "forget", "rm"),
@@ -79,7 +80,9 @@ def _in_our_words(words: list[str], verbs: Verbs) -> list[str]:
         return [noun, *([_verb(rest[0], verbs[noun]), *rest[1:]] if rest else [])]
     following = _noun(rest[0], verbs) if rest else ""
     if verbs.get(following):
-        return [following, _verb(_listing(words), verbs[following]), *rest[1:]]
+        # To get or show without an id means to list.
+        is_alone = len(rest) == 1 or rest[1].startswith("-")
+        return [following, _verb("list" if is_alone and first in _SHOW else first, verbs[following]), *rest[1:]]
     if first == "stop" and rest and not _is_option(rest[0]):
         kind = next((kind for start, kind in _STOPPED.items() if rest[0].startswith(start)), "sessions")
         return [kind, "cancel" if kind == "runs" else "stop", *rest]
@@ -97,12 +100,6 @@ def _noun(word: str, verbs: Verbs) -> str:
     word = _SAME_NOUNS.get(word.lower(), word.lower())
     tried = (word, f"{word}s", word.removesuffix("s"), f"{word.removesuffix('y')}ies", f"{word.removesuffix('ies')}y")
     return next((one for one in tried if one in verbs), word)
-
-
-def _listing(words: list[str]) -> str:
-    """Return the verb before a noun: to get or show without an id means to list."""
-    is_alone = len(words) == 2 or words[2].startswith("-")
-    return "list" if is_alone and words[0] in _SAME_VERBS[1] else words[0]
 
 
 def _verb(word: str, known: Collection[str]) -> str:

@@ -59,10 +59,9 @@ def commands(parser: Callable[[], argparse.ArgumentParser], resources: Iterable[
     """Return the commands; `parser` builds the parser that they complete for, `resources` are what it names."""
     kinds = {one.name.upper(): one for one in resources}
 
-    def completion(args: Namespace, screen: Screen) -> int:
+    def completion(args: Namespace, screen: Screen) -> None:
         """Print a completion script."""
         screen.out.write(_SCRIPTS[args.shell])
-        return Exit.OK
 
     def complete(args: Namespace, screen: Screen) -> int:
         """Print the possible completions of the last word."""
@@ -131,19 +130,14 @@ def _values(action: argparse.Action, kinds: Kinds, typed: Sequence[str], begun: 
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     if action.metavar in _FILES:
-        return _paths(begun)
+        folder = begun[: begun.rfind("/") + 1]
+        inside = Path(folder or ".").expanduser().iterdir()
+        return [f"{folder}{path.name}{'/' if path.is_dir() else ''}" for path in inside]
     named = [kinds[word] for word in str(action.metavar).removeprefix("OTHER_").split("|") if word in kinds]
     return [word for kind in named for word in (*(["last"] if kind.order else []), *_listed(kind, typed))]
 
 
-def _paths(begun: str) -> list[str]:
-    folder = begun[: begun.rfind("/") + 1]
-    inside = Path(folder or ".").expanduser().iterdir()
-    return [f"{folder}{path.name}{'/' if path.is_dir() else ''}" for path in inside]
-
-
 def _listed(kind: Resource, typed: Sequence[str]) -> list[str]:
-    """Return the names of the objects of a kind that the server lists."""
     given = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     for flag in ("--url", "--token", "--config", "--data-dir"):
         given.add_argument(flag)

@@ -13,7 +13,7 @@ from carrel.main.cli.command import JSON, LOCAL_OPTIONS, YES, Exit, Failure, com
 from carrel.main.cli.discovery import local_settings, local_settings_file, read_settings
 from carrel.main.cli.output import Screen
 from carrel.main.cli.run_results import show_result, wait_for
-from carrel.main.replace_file import replace_file
+from carrel.main.replace_file import changed_lines, replace_file, text_of
 
 if TYPE_CHECKING:
     from carrel.gateway import ModelServer, Probe
@@ -35,11 +35,9 @@ def connect_model(args: Namespace, screen: Screen) -> int:
     if kind not in found.kinds:
         raise Failure(Exit.FAILED, f"{server.base_url} speaks {', '.join(found.kinds)}, not {kind}.")
     model = _model(args, found, screen)
-    named = {
-        "api_key_env": key_env,
-        "api_key_file": str(args.key_file.expanduser().absolute()) if args.key_file else "",
-    }
-    fields = {"kind": kind, "base_url": server.base_url, "model": model} | {n: v for n, v in named.items() if v}
+    fields = {"kind": kind, "base_url": server.base_url, "model": model}
+    fields |= {"api_key_env": key_env} if key_env else {}
+    fields |= {"api_key_file": str(args.key_file.expanduser().absolute())} if args.key_file else {}
     path = local_settings_file(args).path
     with suppress(SettingsFault):
         # Go on with wrong settings: what is written now may correct them.
@@ -145,17 +143,14 @@ def running_server(args: Namespace, path: Path) -> Client | None:
 
 def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) -> None:
     """Show what changes in the settings file and, once a person agrees, write it."""
-    from difflib import unified_diff
-
     from carrel.main.config_file import with_gateway
 
-    before = path.read_text(encoding="utf-8") if path.exists() else ""
+    before = text_of(path)
     try:
         after = with_gateway(before, GATEWAY, fields)
     except Refusal as error:
         raise Failure(Exit.FAILED, f"{path}: {error}") from error
-    lines = unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=1)
-    for line in lines:
+    for line in changed_lines(path, before, after, around=1):
         screen.note(line)
     if before == after:
         screen.note(f"{path} says so already.")

@@ -5,6 +5,7 @@ import socket
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -53,12 +54,15 @@ _SHOWN = 10
 
 
 def _status(client: Client, _: Namespace) -> Any:
-    """Return the server, its lanes, the runs that wait for you and the latest failures."""
+    file = None
+    # Not everyone may know the settings.
+    with suppress(Refused):
+        file = client.get("/api/settings").get("file")
     return {
         "url": client.url,
         "version": client.get("/healthz")["version"],
         "health": client.get("/api/health"),
-        "settingsFile": _settings_file(client),
+        "settingsFile": file,
         "waiting": client.runs.list(waiting_for="person", limit=_SHOWN).raw["runs"],
         "failed": client.runs.list(state="failed", limit=_SHOWN).raw["runs"],
     }
@@ -90,25 +94,15 @@ def _show_status(found: Item, _: Namespace, screen: Screen) -> None:
     _show_runs("Failed", found["failed"], why_ended, screen)
 
 
-def _settings_file(client: Client) -> str | None:
-    """Return the path of the server's settings file, if the token may know it."""
-    try:
-        file: str | None = client.get("/api/settings").get("file")
-    except Refused:
-        return None
-    return file
-
-
 def _show_runs(title: str, runs: list[Item], words: Callable[[Run], str], screen: Screen) -> None:
-    rows = [
-        (run.id, run.session_key, age(run.ended_at or run.created_at), first_line(words(run), 120))
-        for run in convert(runs, list[Run])
-    ]
-    if not rows or not screen.is_terminal:
-        return
-    screen.line()
-    screen.out.write(screen.paint("bold", title) + "\n")
-    screen.table(("RUN", "SESSION", "AGE", "DETAILS"), rows)
+    if runs and screen.is_terminal:
+        rows = [
+            (run.id, run.session_key, age(run.ended_at or run.created_at), first_line(words(run), 120))
+            for run in convert(runs, list[Run])
+        ]
+        screen.line()
+        screen.out.write(screen.paint("bold", title) + "\n")
+        screen.table(("RUN", "SESSION", "AGE", "DETAILS"), rows)
 
 
 def doctor(args: Namespace, screen: Screen) -> int:

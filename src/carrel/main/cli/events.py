@@ -14,7 +14,7 @@ _IDLE_SECONDS = 2.0
 _SHOWN = 200
 
 
-def events(args: Namespace, screen: Screen) -> int:
+def events(args: Namespace, screen: Screen) -> None:
     """Show events after a number up to the newest, and with --follow new ones too; JSON is one object per line."""
     with connect(args) as client:
         after = args.after if args.after is not None else (None if args.follow else 0)
@@ -24,7 +24,6 @@ def events(args: Namespace, screen: Screen) -> int:
             reset = _print(client, args, max(0, int(reset["seq"]) - _SHOWN), screen)
     if reset:
         raise Failure(Exit.FAILED, _why_reset(reset))
-    return Exit.OK
 
 
 def _print(client: Client, args: Namespace, after: int | None, screen: Screen) -> dict[str, Any] | None:
@@ -39,13 +38,10 @@ def _print(client: Client, args: Namespace, after: int | None, screen: Screen) -
             return found
         else:
             _show(event, screen)
-        if not args.follow and newest is not None and _seq(event, after) >= newest:
+        seq = int(event.id) if event.id.isdigit() else after or 0
+        if not args.follow and newest is not None and seq >= newest:
             break
     return None
-
-
-def _seq(event: StreamEvent, after: int | None) -> int:
-    return int(event.id) if event.id.isdigit() else after or 0
 
 
 def _show(event: StreamEvent, screen: Screen) -> None:
@@ -63,7 +59,6 @@ def _show(event: StreamEvent, screen: Screen) -> None:
 
 
 def _why_reset(body: dict[str, Any]) -> str:
-    """Return why the feed cannot be read from the requested number."""
     reason = {
         "overflow": "Too many events to replay at once; start later with --after",
         "pruned": "Events that old are no longer kept; start later with --after",

@@ -27,7 +27,7 @@ def _import(args: Namespace, screen: Screen, *, read: Read) -> int:
     """Read everything once to find mistakes and to count, then send it."""
     path, skipped = Path(args.path).expanduser(), Counter[str]()
     try:
-        sessions: Counter[str] = Counter(_session(entry) for entry in read(path, skipped))
+        sessions = Counter(str((entry.get("source") or {}).get("sessionKey") or "") for entry in read(path, skipped))
         if not args.dry_run:
             with connect(args) as client:
                 _send(client, read(path, Counter()), sessions.total(), screen)
@@ -36,14 +36,6 @@ def _import(args: Namespace, screen: Screen, *, read: Read) -> int:
     except BridgeFault as fault:
         raise Failure(Exit.FAILED, str(fault)) from fault
     return _report(args, screen, sessions, skipped)
-
-
-def _jsonl(path: Path, _: Counter[str]) -> Iterable[Entry]:
-    return read_jsonl(path)
-
-
-def _session(entry: Entry) -> str:
-    return str((entry.get("source") or {}).get("sessionKey") or "")
 
 
 def _send(client: Client, entries: Iterable[Entry], total: int, screen: Screen) -> None:
@@ -100,6 +92,7 @@ COMMANDS = (
             option("path", "FOLDER", "OpenClaw's folder", nargs="?", default="~/.openclaw"), _DRY_RUN),
     command("import claude", "import the transcripts of Claude Code", partial(_import, read=read_claude),
             option("path", "FOLDER", "Claude Code's folder", nargs="?", default="~/.claude"), _DRY_RUN),
-    command("import jsonl", "import entries from a file, one JSON object on each line", partial(_import, read=_jsonl),
+    command("import jsonl", "import entries from a file, one JSON object on each line",
+            partial(_import, read=lambda path, _: read_jsonl(path)),
             option("path", "FILE", "the fields of a line are those of POST /api/log"), _DRY_RUN),
 )  # fmt: skip

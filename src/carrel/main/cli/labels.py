@@ -60,7 +60,7 @@ def moment(at: str | int) -> str:
 
 def distance(at: str | int | None) -> str:
     """Return how far away a moment is: `5m ago`, or `in 3h`; empty without one."""
-    if at is None or at == "":
+    if at in _NOTHING:
         return ""
     ahead = _ms_of(at) - SystemClock().now_ms()
     return f"in {_short(ahead)}" if ahead > 0 else f"{_short(-ahead)} ago"
@@ -68,20 +68,15 @@ def distance(at: str | int | None) -> str:
 
 def age(at: datetime | str | int | None) -> str:
     """Return how long ago a moment was, in short form: 12s, 5m, 3h, 2d."""
-    if at is None or at == "":
-        return ""
-    return _short(max(0, SystemClock().now_ms() - _ms_of(at)))
+    return "" if at in _NOTHING else _short(max(0, SystemClock().now_ms() - _ms_of(at)))
 
 
-def _ms_of(at: datetime | str | int) -> int:
+def _ms_of(at: datetime | str | int | None) -> int:
     if isinstance(at, datetime):
         return int(at.timestamp() * MS_PER_SECOND)
-    return at if isinstance(at, int) else parse_iso(at)
+    return at if isinstance(at, int) else parse_iso(at or "")
 
 
 def _short(ms: int) -> str:
     seconds = ms // MS_PER_SECOND
-    for unit, size in _UNITS:
-        if seconds >= size:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"
+    return next((f"{seconds // size}{unit}" for unit, size in _UNITS if seconds >= size), f"{seconds}s")

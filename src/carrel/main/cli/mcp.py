@@ -14,13 +14,13 @@ from carrel.bridge import BridgeFault, Client, McpRelay
 from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
+from carrel.main.cli.request import Item
 from carrel.main.json5 import Json5Fault, read
 from carrel.main.json5_edit import EMPTY, with_value
 from carrel.main.openclaw_config import config_path
-from carrel.main.replace_file import replace_file
+from carrel.main.replace_file import changed_lines, replace_file, text_of
 
 NAME = "carrel"
-Item = dict[str, Any]
 
 
 class McpClient(NamedTuple):
@@ -51,26 +51,15 @@ CLIENTS = {
 }
 
 
-def show_entry(client: McpClient, words: list[str], screen: Screen) -> int:
-    """Print the entry for the client's file."""
-    screen.note(f"# {client.path}")
-    screen.out.write(_alone(client, mcp_entry(words)))
-    return Exit.OK
-
-
-def write_entry(client: McpClient, words: list[str], screen: Screen) -> int:
-    """Write our entry into the client's file after showing the changes."""
-    import difflib
-
+def _write_entry(client: McpClient, entry: Item, screen: Screen) -> int:
     path = client.path
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        after = _merged(client, before, mcp_entry(words))
+        before = text_of(path)
+        after = _merged(client, before, entry)
         if after == before:
             screen.note(f"{path} already has this entry.")
             return Exit.OK
-        changes = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="")
-        for line in changes:
+        for line in changed_lines(path, before, after):
             screen.line(line)
         replace_file(path, after)
     except (OSError, UnicodeError) as fault:
@@ -79,11 +68,16 @@ def write_entry(client: McpClient, words: list[str], screen: Screen) -> int:
     return Exit.OK
 
 
-def mcp_entry(words: list[str]) -> Item:
-    """Return how a client starts our server."""
+def mcp_entry(args: Namespace) -> Item:
+    """Return how a client starts our server, with the options that were given."""
     # The full path, because desktop programs often lack the shell's PATH.
     started = Path(sys.argv[0])
     command = str(started.resolve()) if started.name == NAME and started.exists() else NAME
+    words = ["mcp"]
+    for name in ("session", "url", "data_dir"):
+        if value := getattr(args, name, None):
+            words += [f"--{name.replace('_', '-')}", str(value)]
+    words += ["--config", str(args.config.resolve())] if args.config else []
     return {"command": command, "args": words}
 
 
@@ -163,14 +157,14 @@ def _connected(args: Namespace) -> Client:
 def _config(args: Namespace, screen: Screen) -> int:
     if args.client is None:
         raise Failure(Exit.USAGE, f"Name a client: {', '.join(CLIENTS)}.")
-    words = ["mcp"]
-    for name, value in (("--session", args.session), ("--url", args.url), ("--data-dir", args.data_dir)):
-        words += [name, value] if value else []
-    words += ["--config", str(args.config.resolve())] if args.config else []
     if args.token:
         screen.note("The token is not written to the file; set CARREL_TOKEN in the client's environment instead.")
-    client = CLIENTS[args.client]
-    return write_entry(client, words, screen) if args.write else show_entry(client, words, screen)
+    client, entry = CLIENTS[args.client], mcp_entry(args)
+    if args.write:
+        return _write_entry(client, entry, screen)
+    screen.note(f"# {client.path}")
+    screen.out.write(_alone(client, entry))
+    return Exit.OK
 
 
 class _Pipes:

@@ -13,7 +13,7 @@ from carrel.main.cli.command import JSON, LOCAL_OPTIONS, Exit, Failure, command,
 from carrel.main.cli.discovery import local_settings, local_settings_file
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Item, Table, request
-from carrel.main.replace_file import replace_file
+from carrel.main.replace_file import replace_file, text_of
 
 if TYPE_CHECKING:
     from carrel.connectors import ConnectorState, RemoteTool
@@ -29,17 +29,17 @@ _TOOLS = Table("tools", {"TOOL": "name", "EFFECT": "effect", "DESCRIPTION": "des
 
 
 def _listed(settings: "Settings", _: Namespace) -> Any:
-    return {"servers": [_row(name, server) for name, server in sorted(settings.mcp.items())]}
-
-
-def _row(name: str, server: "McpServerSettings") -> dict[str, Any]:
     from carrel.connectors import address_of
 
-    accounts, variables = ",".join(server.accounts), ",".join((*server.env, *server.headers.values()))
-    return {"name": name, "starts": address_of(server), "accounts": accounts, "variables": variables}
+    rows = [
+        {"name": name, "starts": address_of(server), "accounts": ",".join(server.accounts),
+         "variables": ",".join((*server.env, *server.headers.values()))}
+        for name, server in sorted(settings.mcp.items())
+    ]  # fmt: skip
+    return {"servers": rows}
 
 
-def add_server(args: Namespace, screen: Screen) -> int:
+def add_server(args: Namespace, screen: Screen) -> None:
     """Add a server to the settings file, and let the running Carrel take it up."""
     from carrel.main.config_file import with_mcp_server
     from carrel.main.mcp_settings import mcp_problems, server_name_problem
@@ -51,43 +51,32 @@ def add_server(args: Namespace, screen: Screen) -> int:
         "env": args.env,
         "cwd": args.cwd or "",
         "url": args.server_url or "",
-        "headers": dict(map(_header, args.header)),
+        "headers": dict(words.partition("=")[::2] for words in args.header),
         "accounts": args.account,
         "allow": args.allow,
         "deny": args.deny,
     }
     fields = {name: value for name, value in given.items() if value}
-    problems = [*filter(None, [server_name_problem(args.name)]), *mcp_problems(args.name, fields)]
-    if problems:
+    if problems := [*filter(None, [server_name_problem(args.name)]), *mcp_problems(args.name, fields)]:
         raise Failure(Exit.USAGE, "\n".join(problems))
     path = _change(args, lambda text: with_mcp_server(text, args.name, fields))
     screen.line(f"Wrote mcp.{args.name} to {path}.{_taken_up(args)}")
     screen.note(f"To see what it offers: `carrel mcp servers test {args.name}`")
     screen.note(f"To let an agent use it: `carrel agents mcp AGENT {args.name}`")
-    return Exit.OK
 
 
-def _header(words: str) -> tuple[str, str]:
-    header, _, variable = words.partition("=")
-    return header, variable
-
-
-def remove_server(args: Namespace, screen: Screen) -> int:
+def remove_server(args: Namespace, screen: Screen) -> None:
     """Remove a server from the settings file, and let the running Carrel end it."""
     from carrel.main.config_file import without_mcp_server
 
     path = _change(args, lambda text: without_mcp_server(text, args.name))
     screen.line(f"Removed mcp.{args.name} from {path}.{_taken_up(args)}")
-    return Exit.OK
 
 
 def _change(args: Namespace, changed: Callable[[str], str]) -> Path:
     path = local_settings_file(args).path.expanduser()
     try:
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
-        after = changed(before)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        replace_file(path, after)
+        replace_file(path, changed(text_of(path)))
     except OSError as error:
         raise Failure(Exit.FAILED, f"{path} cannot be written: {error.strerror}.") from error
     return path

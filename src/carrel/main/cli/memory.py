@@ -26,6 +26,12 @@ _FOUND = MEMORY.table._replace(
     empty="Nothing was found.",
 )  # fmt: skip
 _READ: Mapping[str, Cell] = {"RUN": "runId", "SESSION": "sessionKey", "AGE": lambda row: age(row["at"])}
+_ITEMS = Table(
+    "items",
+    {"SECTION": lambda item: item["section"].rstrip(":"), "KIND": "kind", "ID": "id", "SCOPE": "scope",
+     "SCORE": lambda item: f"{item['score']:.2f}" if "score" in item else "", "REASON": "reason"},
+    "Nothing is shown.", whole_ids=lambda _: True,
+)  # fmt: skip
 
 
 def _where(args: Namespace) -> Item:
@@ -34,16 +40,7 @@ def _where(args: Namespace) -> Item:
     return chain if args.scope is None else {"scope": args.scope, "agentId": args.agent}
 
 
-def _kept(client: Client, args: Namespace) -> Any:
-    return client.get("/api/memory", {**_where(args), "limit": args.limit})
-
-
-def _one(client: Client, args: Namespace) -> Any:
-    return MEMORY._replace(query={**_where(args), "limit": 200}).read(client, args.item_id)
-
-
 def _add(client: Client, args: Namespace) -> Any:
-    """Keep something in a session, or in one scope."""
     where: Item = {"scope": args.scope, "agentId": args.agent}
     if args.scope is None:
         chain = client.get("/api/memory", {"sessionId": args.session, "limit": 1})
@@ -57,10 +54,10 @@ def _show_context(answer: Item, args: Namespace, screen: Screen) -> None:
     for line in answer["block"].splitlines():
         screen.line(line)
     if args.explain:
-        _explain(answer["data"], screen, chars=len(answer["block"]))
+        _explain(answer["data"], args, screen, chars=len(answer["block"]))
 
 
-def _explain(data: Item, screen: Screen, *, chars: int) -> None:
+def _explain(data: Item, args: Namespace, screen: Screen, *, chars: int) -> None:
     scope = data["scope"]
     allowed = ", ".join(scope["allowedSpaceIds"] or []) if scope["allowedSpaceIds"] is not None else "all in view"
     source = scope["sourceSpaceId"] and f"from {scope['sourceSpaceId']}, by {scope['resolvedFrom']}"
@@ -73,15 +70,7 @@ def _explain(data: Item, screen: Screen, *, chars: int) -> None:
         ("missing", data.get("degraded") or "nothing"),
     ])  # fmt: skip
     screen.line()
-    rows = [
-        (item["section"].rstrip(":"), item["kind"], item["id"], item["scope"], _score(item), item["reason"])
-        for item in data["items"]
-    ]
-    screen.table(("SECTION", "KIND", "ID", "SCOPE", "SCORE", "REASON"), rows, empty="Nothing is shown.", whole_ids=True)
-
-
-def _score(item: Item) -> str:
-    return f"{item['score']:.2f}" if "score" in item else ""
+    _ITEMS.show(data, args, screen)
 
 
 _GOAL = option("--goal", "GOAL", "also the memory of this goal", field="goalId")
@@ -91,8 +80,11 @@ _AGENT = option("--agent", "AGENT", "whose session the scope means, if several a
 _TAG = option("--tag", "TAG", "a word it is found by; may be repeated", action="append", field="tags", dest="tag")
 RESOURCES = (MEMORY,)
 COMMANDS = (
-    MEMORY.lists("list what a session keeps", IN_SESSION, _GOAL, _TASK, _SCOPE, _AGENT, LIMIT, asks=_kept),
-    MEMORY.shows("", IN_SESSION, _GOAL, _TASK, _SCOPE, _AGENT, asks=_one),
+    MEMORY.lists("list what a session keeps", IN_SESSION, _GOAL, _TASK, _SCOPE, _AGENT, LIMIT,
+                 asks=lambda client, args: client.get("/api/memory", {**_where(args), "limit": args.limit})),
+    MEMORY.shows("", IN_SESSION, _GOAL, _TASK, _SCOPE, _AGENT,
+                 asks=lambda client, args: MEMORY._replace(query={**_where(args), "limit": 200}).read(
+                     client, args.item_id)),
     request(
         "memory search", "find what a session keeps by words", "GET /api/memory/search", _FOUND.show,
         option("query", "WORDS", "what to look for", field="q"), IN_SESSION, _GOAL, _TASK,

@@ -9,10 +9,11 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from carrel.bridge import BridgeFault, Client, Refused, is_local
 from carrel.kernel import elapsed_seconds
+from carrel.main import openclaw_config
 from carrel.main.cli.command import YES, Exit, Failure, command, option
 from carrel.main.cli.connect import running_server
 from carrel.main.cli.discovery import connect, local_settings, local_settings_file
@@ -20,23 +21,8 @@ from carrel.main.cli.mcp import mcp_entry
 from carrel.main.cli.openclaw_check import START, check_openclaw
 from carrel.main.cli.output import Screen, report
 from carrel.main.json5 import Json5Fault
-from carrel.main.openclaw_config import (
-    BASE_URL,
-    TOKEN,
-    ConfigFault,
-    Settings,
-    WantedConfig,
-    at,
-    config_path,
-    gateway_secret,
-    gateway_url,
-    is_immutable,
-    plugin_folder,
-    read_config,
-    with_carrel,
-    without_carrel,
-)
-from carrel.main.replace_file import replace_file
+from carrel.main.openclaw_config import BASE_URL, TOKEN, ConfigFault, Settings, WantedConfig, at
+from carrel.main.replace_file import changed_lines, replace_file, text_of
 
 if TYPE_CHECKING:
     from carrel.kernel.settings import GatewaySettings
@@ -64,17 +50,11 @@ class Change(NamedTuple):
     @property
     def diff(self) -> list[str]:
         """The difference, as a person reads it; secrets are not shown."""
-        from difflib import unified_diff
-
         if self.is_secret:
             return [f"+++ {self.path}", "+(the gateway's token)"]
-        sides = (_masked(self.before).splitlines(), _masked(self.after).splitlines())
-        return list(unified_diff(*sides, str(self.path), str(self.path), lineterm=""))
-
-
-def _masked(text: str) -> str:
-    """Return a configuration with all secrets masked, not only ours."""
-    return _SECRET.sub(r"\1…\2", text)
+        # All secrets are masked, not only ours.
+        before, after = (_SECRET.sub(r"\1…\2", text) for text in (self.before, self.after))
+        return changed_lines(self.path, before, after)
 
 
 @contextmanager
@@ -89,24 +69,24 @@ def _told_as_failures() -> Iterator[None]:
 
 def setup(args: Namespace, screen: Screen) -> int:
     """Show what changes in OpenClaw's configuration, and write it once a person agrees."""
-    path = config_path(os.environ, args.home)
+    path = openclaw_config.config_path(os.environ, args.home)
     with _told_as_failures(), connect(args) as client:
-        text, settings = read_config(path)
+        text, settings = openclaw_config.read_config(path)
         token = _working_token(client, settings)
-        ours = Change(path, text, with_carrel(text, _wanted(args, client, token or NEW_TOKEN)))
+        ours = Change(path, text, openclaw_config.with_carrel(text, _wanted(args, client, token or NEW_TOKEN)))
         backend = _only_changed(_backend(args, settings)) if args.backend else []
         changes = [*_only_changed([ours]), *backend]
         if not changes or not _agreed(args, changes, screen):
             return _ended(changes, screen)
         if ours in changes:
             _refuse_if_kept_elsewhere(path)
-            final = with_carrel(text, _wanted(args, client, token or _new_token(client)))
+            final = openclaw_config.with_carrel(text, _wanted(args, client, token or _new_token(client)))
             _write_with_backup(ours._replace(after=final), screen)
         if backend:
             _write_backend(args, backend, screen)
         screen.note(_takes_effect(settings))
     screen.note("See that it works with `carrel openclaw check`; `carrel openclaw remove` takes it back.")
-    return screen.json(_shown(changes, written=True)) if screen.as_json else Exit.OK
+    return _ended(changes, screen, written=True)
 
 
 def check(args: Namespace, screen: Screen) -> int:
@@ -122,17 +102,17 @@ def check(args: Namespace, screen: Screen) -> int:
 
 def remove(args: Namespace, screen: Screen) -> int:
     """Take the plugin and our MCP server out of OpenClaw's configuration, and revoke the plugin's token."""
-    path = config_path(os.environ, args.home)
+    path = openclaw_config.config_path(os.environ, args.home)
     with _told_as_failures():
-        text, settings = read_config(path)
-        changes = _only_changed([Change(path, text, without_carrel(text))])
+        text, settings = openclaw_config.read_config(path)
+        changes = _only_changed([Change(path, text, openclaw_config.without_carrel(text))])
         if not changes or not _agreed(args, changes, screen):
             return _ended(changes, screen)
         _refuse_if_kept_elsewhere(path)
         _write_with_backup(changes[0], screen)
         _revoke(args, settings, screen)
         screen.note(_takes_effect(settings))
-    return screen.json(_shown(changes, written=True)) if screen.as_json else Exit.OK
+    return _ended(changes, screen, written=True)
 
 
 def _only_changed(changes: list[Change]) -> list[Change]:
@@ -140,11 +120,7 @@ def _only_changed(changes: list[Change]) -> list[Change]:
 
 
 def _wanted(args: Namespace, client: Client, token: str) -> WantedConfig:
-    words = ["mcp"]
-    for name, value in (("--url", args.url), ("--data-dir", args.data_dir)):
-        words += [name, str(value)] if value else []
-    words += ["--config", str(args.config.resolve())] if args.config else []
-    return WantedConfig(folder=plugin_folder(), base_url=client.url, token=token, mcp_entry=mcp_entry(words))
+    return WantedConfig(openclaw_config.plugin_folder(), client.url, token, mcp_entry(args))
 
 
 def _working_token(client: Client, settings: Settings) -> str:
@@ -181,23 +157,19 @@ def _agreed(args: Namespace, changes: list[Change], screen: Screen) -> bool:
     return True
 
 
-def _ended(changes: list[Change], screen: Screen) -> int:
+def _ended(changes: list[Change], screen: Screen, *, written: bool = False) -> int:
     if screen.as_json:
-        return screen.json(_shown(changes, written=False))
-    screen.note("Nothing was written." if changes else "Nothing to do: everything is as it should be.")
+        listed = [{"file": str(change.path), "diff": "\n".join(change.diff)} for change in changes]
+        return screen.json({"written": written, "changes": listed})
+    if not written:
+        screen.note("Nothing was written." if changes else "Nothing to do: everything is as it should be.")
     return Exit.OK
 
 
-def _shown(changes: list[Change], *, written: bool) -> dict[str, Any]:
-    listed = [{"file": str(change.path), "diff": "\n".join(change.diff)} for change in changes]
-    return {"written": written, "changes": listed}
-
-
 def _refuse_if_kept_elsewhere(path: Path) -> None:
-    if is_immutable(os.environ):
-        raise ConfigFault(
-            f"OpenClaw is told that {path} is managed elsewhere (OPENCLAW_CONFIG_READONLY); change it there."
-        )
+    if openclaw_config.is_immutable(os.environ):
+        why = f"OpenClaw is told that {path} is managed elsewhere (OPENCLAW_CONFIG_READONLY); change it there."
+        raise ConfigFault(why)
     if path.exists() and not path.stat().st_mode & 0o222:
         raise ConfigFault(f"{path} is read-only. Run `chmod u+w {path}` if you want it changed, and try again.")
 
@@ -212,16 +184,15 @@ def _write_with_backup(change: Change, screen: Screen) -> None:
 
 def _takes_effect(settings: Settings) -> str:
     """Say whether the gateway must be restarted: it watches its configuration unless set not to."""
-    url = gateway_url(settings, os.environ)
+    url = openclaw_config.gateway_url(settings, os.environ)
     try:
         with Client(url, timeout_seconds=5.0) as client:
             client.get("/health")
     except BridgeFault:
         return f"No gateway is running at {url}. {START}"
     if at(settings, ("gateway", "reload", "mode")) == "off":
-        return (
-            "The running gateway does not reload its configuration (gateway.reload.mode): `openclaw gateway restart`."
-        )
+        how = "`openclaw gateway restart`"
+        return f"The running gateway does not reload its configuration (gateway.reload.mode): {how}."
     return f"The gateway at {url} takes this up by itself within seconds; it needs no restart."
 
 
@@ -233,17 +204,17 @@ def _backend(args: Namespace, settings: Settings) -> list[Change]:
     if args.url and not is_local(args.url):
         raise Failure(Exit.USAGE, "--backend changes the settings of a server on this machine; run it there.")
     loaded = local_settings(args).settings
-    fields = {"kind": KIND, "base_url": gateway_url(settings, os.environ), "model": "openclaw"}
+    fields = {"kind": KIND, "base_url": openclaw_config.gateway_url(settings, os.environ), "model": "openclaw"}
     key_file = loaded.storage.data_dir.expanduser().absolute() / KEY_FILE
-    secret = gateway_secret(settings, os.environ)
+    secret = openclaw_config.gateway_secret(settings, os.environ)
     fields |= {"api_key_file": str(key_file)} if secret else {}
     path = local_settings_file(args).path
-    before = _text_of(path)
+    before = text_of(path)
     try:
         after = with_gateway(before, _gateway_name(loaded.gateway), fields)
     except Refusal as refusal:
         raise Failure(Exit.FAILED, f"{path}: {refusal}") from refusal
-    key = Change(key_file, _text_of(key_file), f"{secret}\n", is_secret=True)
+    key = Change(key_file, text_of(key_file), f"{secret}\n", is_secret=True)
     return [*([key] if secret else []), Change(path, before, after)]
 
 
@@ -252,10 +223,6 @@ def _gateway_name(gateways: Mapping[str, "GatewaySettings"]) -> str:
     ours = next((name for name, one in gateways.items() if one.kind == KIND), "")
     has_default = "default" in gateways and gateways["default"].kind != "builtin"
     return ours or ("openclaw" if has_default else "default")
-
-
-def _text_of(path: Path) -> str:
-    return path.read_text(encoding="utf-8") if path.exists() else ""
 
 
 def _write_backend(args: Namespace, changes: list[Change], screen: Screen) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from carrel.bridge import BridgeFault, Client, NotReachable, Refused, read_openclaw_queue
 from carrel.kernel import SystemClock
+from carrel.main import openclaw_config
 from carrel.main.cli.output import Finding
 from carrel.main.openclaw_config import (
     BASE_URL,
@@ -22,12 +23,6 @@ from carrel.main.openclaw_config import (
     ConfigFault,
     Settings,
     at,
-    config_path,
-    gateway_secret,
-    gateway_url,
-    plugin_folders,
-    queue_path,
-    read_config,
 )
 
 SETUP = "Run `carrel openclaw setup`."
@@ -40,9 +35,9 @@ _HAS_BODY_FAULT = (400, 422)
 
 def check_openclaw(args: Namespace) -> Iterator[Finding]:
     """Yield one finding for each thing that the pair needs."""
-    path = config_path(os.environ, args.home)
+    path = openclaw_config.config_path(os.environ, args.home)
     try:
-        _, settings = read_config(path)
+        _, settings = openclaw_config.read_config(path)
     except ConfigFault as fault:
         yield Finding("fail", "configuration", str(fault))
         return
@@ -55,9 +50,9 @@ def check_openclaw(args: Namespace) -> Iterator[Finding]:
 
 def openclaw_at_a_glance() -> Finding | None:
     """Report to `doctor` whether OpenClaw is set up; nothing if its configuration does not name our plugin."""
-    path = config_path(os.environ)
+    path = openclaw_config.config_path(os.environ)
     try:
-        _, settings = read_config(path)
+        _, settings = openclaw_config.read_config(path)
     except ConfigFault:
         return None
     if at(settings, ENTRY) is None:
@@ -71,7 +66,10 @@ def openclaw_at_a_glance() -> Finding | None:
 
 
 def _check_configuration(settings: Settings) -> Iterator[Finding]:
-    yield _check_folder(settings)
+    if (folder := next(openclaw_config.plugin_folders(settings), None)) is None:
+        yield Finding("fail", "plugin", f"no folder in {'.'.join(PATHS)} holds it", SETUP)
+    else:
+        yield Finding("ok", "plugin", f"loaded from {folder}")
     if reason := _why_not_loaded(settings):
         yield Finding("fail", "plugin", reason, SETUP)
     if at(settings, (*ENTRY, "hooks", "allowConversationAccess")) is not True:
@@ -80,9 +78,8 @@ def _check_configuration(settings: Settings) -> Iterator[Finding]:
     else:
         yield Finding("ok", "hooks", "the plugin may see conversations and add context")
     if at(settings, RESPONSES) is not True:
-        yield Finding(
-            "warn", "endpoint", f"{'.'.join(RESPONSES)} is off, so Carrel cannot use OpenClaw's models", SETUP
-        )
+        off = f"{'.'.join(RESPONSES)} is off, so Carrel cannot use OpenClaw's models"
+        yield Finding("warn", "endpoint", off, SETUP)
     command = at(settings, (*MCP, "command"))
     if not command:
         yield Finding("warn", "mcp", f"{'.'.join(MCP)} is missing, so OpenClaw lacks Carrel's session tools", SETUP)
@@ -90,13 +87,6 @@ def _check_configuration(settings: Settings) -> Iterator[Finding]:
         yield Finding("fail", "mcp", f"{command} is not a program", SETUP)
     else:
         yield Finding("ok", "mcp", f"{command} {' '.join(at(settings, (*MCP, 'args')) or ())}")
-
-
-def _check_folder(settings: Settings) -> Finding:
-    folder = next(plugin_folders(settings), None)
-    if folder is None:
-        return Finding("fail", "plugin", f"no folder in {'.'.join(PATHS)} holds it", SETUP)
-    return Finding("ok", "plugin", f"loaded from {folder}")
 
 
 def _why_not_loaded(settings: Settings) -> str:
@@ -130,9 +120,9 @@ def _check_carrel(settings: Settings) -> Finding:
 
 
 def _check_gateway(settings: Settings) -> Iterator[Finding]:
-    url = gateway_url(settings, os.environ)
+    url = openclaw_config.gateway_url(settings, os.environ)
     try:
-        secret = gateway_secret(settings, os.environ)
+        secret = openclaw_config.gateway_secret(settings, os.environ)
     except ConfigFault as fault:
         yield Finding("warn", "gateway token", str(fault))
         secret = ""
@@ -166,7 +156,7 @@ def _check_responses(client: Client) -> Finding:
 
 def _check_plugin(settings: Settings) -> Iterator[Finding]:
     """Check by the queue whether the plugin is alive and whether what it recorded arrives."""
-    path = queue_path(settings)
+    path = openclaw_config.queue_path(settings)
     try:
         queue = read_openclaw_queue(path)
     except BridgeFault as fault:

@@ -5,7 +5,7 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from carrel.bridge import Client, segment
+from carrel.bridge import Client
 from carrel.main.cli.command import LIMIT, Exit, Failure, option
 from carrel.main.cli.labels import in_words
 from carrel.main.cli.output import Screen, first_line
@@ -41,43 +41,35 @@ NOTIFICATIONS = Resource(
 )  # fmt: skip
 
 
-def _show_reloaded(answer: Item, _: Namespace, screen: Screen) -> None:
-    screen.line(f"Changed: {', '.join(answer['changed']) or 'nothing'}.")
-    if answer["needRestart"]:
-        screen.note(f"These need a restart: {', '.join(answer['needRestart'])}.")
+def _show_reloaded(answer: Item, *_: object) -> str:
+    restart = f"\nThese need a restart: {', '.join(answer['needRestart'])}." if answer["needRestart"] else ""
+    return f"Changed: {', '.join(answer['changed']) or 'nothing'}.{restart}"
 
 
 def _models(client: Client, _: Namespace) -> Any:
     """Return the connections to models, with the agents that use each and the models that they ask for."""
     agents = client.get("/api/agents")["agents"]
     connected = client.get("/api/health").get("gateways") or []
-    names = {row["name"] for row in connected}
+    using: dict[str, list[Item]] = {"builtin": [], **{row["name"]: [] for row in connected}}
+    for agent in agents:
+        # Where there is no such connection, the built-in agent answers.
+        using.get(agent["gateway"] or "default", using["builtin"]).append(agent)
     for row in connected:
-        using = [agent for agent in agents if _gateway_of(agent, names) == row["name"]]
-        row |= {"agents": [agent["id"] for agent in using], "models": sorted({one["model"] for one in using} - {""})}
+        found = using[row["name"]]
+        row |= {
+            "agents": [agent["id"] for agent in found],
+            "models": sorted({agent["model"] for agent in found} - {""}),
+        }
     return {"models": connected}
 
 
-def _gateway_of(agent: Item, known: set[str]) -> str:
-    """Return the connection that an agent uses; where there is none, the built-in agent answers."""
-    named = str(agent["gateway"] or "default")
-    return named if named in known else "builtin"
-
-
-def _redelivered(answer: Item, _: Namespace, screen: Screen) -> None:
+def _redelivered(answer: Item, *_: object) -> str:
     delivery = answer["delivery"]
-    made = delivery["taskId"] or delivery["runId"]
-    screen.line(f"{delivery['outcome'].capitalize()}: {delivery['reason'] or made}")
+    return f"{delivery['outcome'].capitalize()}: {delivery['reason'] or delivery['taskId'] or delivery['runId']}"
 
 
-def _try(client: Client, args: Namespace) -> Any:
-    body: dict[str, object] = {} if args.event is None else {"event": args.event}
-    if args.file is not None:
-        body["payload"] = _payload(Path(args.file))
-    return client.post(f"/api/hooks/in/{segment(args.name)}/test", body)
-
-
-def _payload(path: Path) -> object:
+def _payload(name: str) -> object:
+    path = Path(name)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -126,10 +118,11 @@ COMMANDS = (
     DELIVERIES.shows("show a delivery with its body"),
     DELIVERIES.does("redeliver", "repeat a delivery that failed or was ignored", "POST redeliver", _redelivered),
     request(
-        "webhooks test", "show what a delivery would become, and do nothing", _try, _PREVIEW.show,
-        option("name", "NAME", "name of the webhook"),
+        "webhooks test", "show what a delivery would become, and do nothing", "POST /api/hooks/in/{}/test",
+        _PREVIEW.show,
+        option("name", "NAME", "name of the webhook", of=lambda _, name, act: act(name)),
         option("--event", "EVENT", "the event, such as issues.opened (default: a usual one)"),
-        option("--file", "FILE", "a file with a body in JSON (default: a usual one)"),
+        option("--file", "FILE", "a file with a body in JSON (default: a usual one)", type=_payload, field="payload"),
         examples=("github --event issues.opened --file issue.json",),
     ),
 )  # fmt: skip

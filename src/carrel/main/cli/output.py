@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TextIO
 
+from carrel.kernel import clip
 from carrel.main.cli.labels import in_words, label_of
 from carrel.main.cli.table import cut, fitted, width_of
 from carrel.main.terminal_text import terminal_json, terminal_text
@@ -91,7 +92,7 @@ class Screen:
         return 0
 
     def table(
-        self, headers: Sequence[str], rows: Sequence[Sequence[object]], *, empty: str = "None.", whole_ids: bool = False
+        self, headers: Iterable[str], rows: Sequence[Sequence[object]], *, empty: str = "None.", whole_ids: bool = False
     ) -> None:
         """Write rows: aligned under headers on a terminal, tab-separated and without headers elsewhere.
 
@@ -101,14 +102,13 @@ class Screen:
         if not self.is_terminal:
             for row in cells:
                 self.line("\t".join(row))
-            return
-        if not cells:
+        elif not cells:
             self.note(empty)
-            return
-        titles, *lines = fitted(headers, cells, _columns(), whole_ids=whole_ids)
-        self.out.write(self.paint("dim", "  ".join(titles).rstrip()) + "\n")
-        for line in lines:
-            self.out.write("  ".join(map(self.state, line)).rstrip() + "\n")
+        else:
+            titles, *lines = fitted(headers, cells, _columns(), whole_ids=whole_ids)
+            self.out.write(self.paint("dim", "  ".join(titles).rstrip()) + "\n")
+            for line in lines:
+                self.out.write("  ".join(map(self.state, line)).rstrip() + "\n")
 
     def facts(self, pairs: Iterable[tuple[str, object]]) -> None:
         """Write one name and value per line, in words; a list of objects as one line each, empty values not at all."""
@@ -178,18 +178,14 @@ def report(findings: Iterable[Finding], screen: Screen) -> int:
     for finding in findings:
         known.append(finding)
         if not screen.as_json:
-            _show_finding(finding, screen)
+            screen.out.write(screen.state(finding.state.ljust(4)) + "  ")
+            screen.line(f"{finding.what}: {finding.found}")
+            if finding.advice:
+                screen.line(f"      → {finding.advice}")
+            screen.out.flush()
     if screen.as_json:
         screen.json({"findings": [finding._asdict() for finding in known]})
     return int(any(finding.state == "fail" for finding in known))
-
-
-def _show_finding(finding: Finding, screen: Screen) -> None:
-    screen.out.write(screen.state(finding.state.ljust(4)) + "  ")
-    screen.line(f"{finding.what}: {finding.found}")
-    if finding.advice:
-        screen.line(f"      → {finding.advice}")
-    screen.out.flush()
 
 
 def _columns() -> int:
@@ -203,8 +199,7 @@ def json_text(body: Any, *, indent: int | None = None) -> str:
 
 def first_line(text: str | None, chars: int = 80) -> str:
     """Return the start of a text on one line."""
-    flat = " ".join((text or "").split())
-    return flat if len(flat) <= chars else flat[: chars - 1] + "…"
+    return clip(" ".join((text or "").split()), chars)
 
 
 def _facts_of(name: str, value: object) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,8 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from carrel import __version__
@@ -86,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args = parser().parse_args(arranged(words, VERBS, LISTS))
         complete_session(args)
-        code = int(args.run(args, screen))
+        code = int(args.run(args, screen) or Exit.OK)
         screen.out.flush()
     except KeyboardInterrupt:
         screen.err.write("\n")
@@ -114,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
         "3 not reachable, 4 not allowed, 5 timed out.",
     )
     top.add_argument("--version", action="version", version=f"carrel {__version__}")
-    top.set_defaults(run=_help_of(top))
+    top.set_defaults(run=partial(_show_help, top))
     commands: Any = top.add_subparsers(title="commands", metavar="COMMAND")
     groups: dict[str, Any] = {}
     for command in (*COMMANDS, *completion.commands(parser, RESOURCES)):
@@ -122,20 +123,14 @@ def parser() -> argparse.ArgumentParser:
         if group and group not in groups:
             alone = f"`carrel {group}` alone lists them." if group in LISTS else ""
             added = commands.add_parser(group, help=_GROUPS[group], description=_GROUPS[group], epilog=alone)
-            added.set_defaults(run=_help_of(added))
+            added.set_defaults(run=partial(_show_help, added))
             groups[group] = added.add_subparsers(title="commands", metavar="COMMAND")
         _add(groups[group] if group else commands, name, command)
     return top
 
 
-def _help_of(shown: argparse.ArgumentParser) -> Callable[[argparse.Namespace, Screen], int]:
-    """Return a command that shows the help of a parser."""
-
-    def show(_: argparse.Namespace, screen: Screen) -> int:
-        screen.out.write(shown.format_help())
-        return Exit.OK
-
-    return show
+def _show_help(shown: argparse.ArgumentParser, _: argparse.Namespace, screen: Screen) -> None:
+    screen.out.write(shown.format_help())
 
 
 def _add(group: Any, name: str, command: Command) -> None:
@@ -177,13 +172,9 @@ def _ending(fault: Exception, args: argparse.Namespace) -> tuple[int, str]:
         case Refused(not_allowed=True):
             return Exit.NOT_ALLOWED, str(fault)
         case Refused(field=str() as field) if field not in str(fault):
-            return Exit.FAILED, f"{_flag(field, args)}: {fault}"
+            # The option with the name of the field, if there is one.
+            flag, parser = f"--{label_of(field).replace(' ', '-')}", getattr(args, "parser", None)
+            known = () if parser is None else parser._option_string_actions
+            return Exit.FAILED, f"{flag if flag in known else field}: {fault}"
         case _:
             return Exit.FAILED, str(fault)
-
-
-def _flag(field: str, args: argparse.Namespace) -> str:
-    """Return the option with the name of a request's field, if there is one; else the field."""
-    flag = f"--{label_of(field).replace(' ', '-')}"
-    known = getattr(args, "parser", None)
-    return flag if known is not None and flag in known._option_string_actions else field

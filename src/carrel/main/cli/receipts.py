@@ -1,14 +1,14 @@
 """`runs receipt`, `compare` and `why`: what an agent saw, how two runs differ, and why a run is not progressing."""
 
 from argparse import Namespace
-from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
-from carrel.bridge import segment
 from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.labels import age, in_words
 from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.request import Item
 from carrel.main.cli.run_results import refusal_in, show_result, wait_for
 from carrel.main.cli.runs import RUN, RUNS
 
@@ -26,8 +26,6 @@ _COMMANDS_OF = {
     "stop the session": "carrel runs stop",
 }
 
-Step = dict[str, Any]
-
 
 def _show_receipt(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
     """Show what the agent saw in each step: the sections with their sizes, sources and tools."""
@@ -40,7 +38,7 @@ def _show_receipt(answer: dict[str, Any], args: Namespace, screen: Screen) -> No
         _show_step(step, screen, in_full=args.full)
 
 
-def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
+def _show_step(step: Item, screen: Screen, *, in_full: bool) -> None:
     screen.line()
     screen.out.write(screen.paint("bold", f"Step {step['n']}") + f"  attempt {step['attempt']}")
     screen.line(f"  {step.get('model') or 'no model'}  {in_words(step.get('sentAt')) or 'nothing was sent'}")
@@ -60,7 +58,7 @@ def _show_step(step: Step, screen: Screen, *, in_full: bool) -> None:
             _show_text(text, screen, in_full=in_full)
 
 
-def _show_tools(step: Step, screen: Screen) -> None:
+def _show_tools(step: Item, screen: Screen) -> None:
     tools = step.get("tools") or []
     screen.line(f"  tools ({len(tools)})".ljust(21) + (", ".join(str(tool) for tool in tools) or "none"))
     for item in (step.get("context") or {}).get("items", []):
@@ -118,19 +116,14 @@ def _show_compared(answer: dict[str, Any], _: Namespace, screen: Screen) -> None
         return
     for part in ("instructions", "input"):
         screen.line(f"{part}: {'the same' if answer[part]['same'] else 'different'}")
-        for line in _diff_lines(answer[part].get("diff")):
+        diff = answer[part].get("diff") or ()
+        for line in diff.splitlines() if isinstance(diff, str) else (str(one).rstrip("\n") for one in diff):
             colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
             screen.out.write("  " + (screen.paint(colour, _flat(line)) if colour else _flat(line)) + "\n")
     screen.line("tools:")
     for sign, name, colour in (("+", "added", "green"), ("-", "removed", "red")):
         for tool in answer["tools"].get(name) or []:
             screen.out.write("  " + screen.paint(colour, f"{sign} {_flat(tool)}") + "\n")
-
-
-def _diff_lines(diff: object) -> Iterable[str]:
-    if isinstance(diff, list):
-        return [str(line).rstrip("\n") for line in diff]
-    return str(diff or "").splitlines()
 
 
 def _flat(text: str) -> str:
@@ -141,16 +134,14 @@ def replay(args: Namespace, screen: Screen) -> int:
     """Send a step of a run once more and show both answers."""
     asked = {name: value for name in ("gateway", "model", "step") if (value := getattr(args, name)) is not None}
     with connect(args) as client:
-        started = RUNS.of(client, args.run_id, lambda run_id: client.post(f"/api/runs/{segment(run_id)}/replay", asked))
+        started = RUNS.of(client, args.run_id, lambda run_id: client.post(RUNS.at(run_id, "replay"), asked))
         run = wait_for(client, started["runId"], screen, seconds=_REPLAY_SECONDS)
         if run.state != "completed":
             return show_result(run, screen)
-        before, after = (
-            client.get(f"/api/runs/{segment(started[name])}/receipt")["steps"] for name in ("replayedFrom", "runId")
-        )
+        before, after = (client.get(RUNS.at(started[one], "receipt"))["steps"] for one in ("replayedFrom", "runId"))
     original = next(step for step in reversed(before) if args.step in (None, step["n"]))
-    answers = {name: {key: step[key] for key in ("model", "output")} for name, step in
-               (("original", original), ("replayed", after[-1]))}  # fmt: skip
+    steps = {"original": original, "replayed": after[-1]}
+    answers = {name: {key: step[key] for key in ("model", "output")} for name, step in steps.items()}
     if screen.as_json:
         return screen.json({**started, **answers})
     for title, answer in answers.items():
@@ -162,15 +153,9 @@ def replay(args: Namespace, screen: Screen) -> int:
     return Exit.OK
 
 
-def _show_why(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
-    show_reasons(answer, screen, moving="The run is progressing.", run_id=args.run_id)
-
-
-def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, run_id: str | None = None) -> None:
-    """Show why something is not progressing, and what would help; without a reason, show `moving`.
-
-    The actions of one run are shown with their commands.
-    """
+def show_reasons(answer: dict[str, Any], args: Namespace, screen: Screen, *, moving: str) -> None:
+    """Show why a run or a task is not moving, and what would help, for a run with its commands; or that it moves."""
+    run_id = getattr(args, "run_id", None)
     if not answer["reasons"]:
         screen.line(moving)
     for reason in answer["reasons"]:
@@ -186,7 +171,8 @@ def show_reasons(answer: dict[str, Any], screen: Screen, *, moving: str, run_id:
 
 
 COMMANDS = (
-    RUNS.does("why", "explain why a run is not progressing, or how it ended", "GET why", _show_why),
+    RUNS.does("why", "explain why a run is not progressing, or how it ended", "GET why",
+              partial(show_reasons, moving="The run is progressing.")),
     RUNS.does(
         "receipt", "show what the agent saw", "GET receipt", _show_receipt,
         option("--step", "N", "only this step", type=int, field=""),

@@ -5,7 +5,7 @@ import re
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
 
 from carrel.bridge import Client, segment
@@ -17,7 +17,9 @@ from carrel.main.cli.output import Screen, first_line
 Item = dict[str, Any]
 Cell = str | Callable[[Item], object]
 Ask = Callable[[Any, Namespace], Any]
-Show = Callable[[Any, Namespace, Screen], None]
+Sends = Mapping[str, object] | Callable[[Namespace], Mapping[str, object]]
+NOTHING: Sends = {}
+Show = Callable[[Any, Namespace, Screen], str | None]
 # For fields that have no option of their own.
 SET = option("--set", "FIELD=JSON", "set any other field of the API; may be repeated", action="append", field="")
 
@@ -37,7 +39,7 @@ class Table(NamedTuple):
     def show(self, answer: Item, args: Namespace, screen: Screen) -> None:
         """Print the rows under their headers."""
         rows = [[_cell(cell, row) for cell in self.columns.values()] for row in answer[self.field]]
-        screen.table(tuple(self.columns), rows, empty=self.empty, whole_ids=self.whole_ids(args))
+        screen.table(self.columns, rows, empty=self.empty, whole_ids=self.whole_ids(args))
 
 
 def _cell(cell: Cell, row: Item) -> object:
@@ -49,17 +51,18 @@ def _cell(cell: Cell, row: Item) -> object:
 
 
 def request(
-    name: str, summary: str, asks: str | Ask, show: str | Show, *options: Option, sends: Mapping[str, object] = {},
+    name: str, summary: str, asks: str | Ask, show: str | Show, *options: Option, sends: Sends = NOTHING,
     question: Ask | None = None, examples: tuple[str, ...] = (), common: tuple[Option, ...] = SERVER_OPTIONS,
     connected: Callable[[Namespace], AbstractContextManager[Any]] = connect,
 ) -> Command:  # fmt: skip
     """Describe a command that asks the server and prints the answer, as it is with --json.
 
     `asks` is a method and a path, in which `{}` stands for the id of the object that the first option with `of` names;
-    or a function, if one request is not enough. Other options with a value, and `sends`, go into the query of a GET,
-    else into the body. `show` prints the answer, or is a sentence with fields of it in braces, and a note for people
-    after a line break. A DELETE may have no answer: with --json the sentence's first word then becomes the key of the
-    id. With a `question`, a person is asked first.
+    or a function, if one request is not enough. Other options with a value, and what `sends` is or returns for the
+    arguments, go into the query of a GET,
+    else into the body. `show` prints the answer or returns a sentence about it, or is one with fields of it in braces;
+    a note for people may follow after a line break. A DELETE may have no answer: with --json the sentence's first word
+    then becomes the key of the id. With a `question`, a person is asked first.
     """
     sent = Request(asks, show, options, sends, question, connected)
     consent = [YES] if question else []
@@ -72,7 +75,7 @@ class Request(NamedTuple):
     asks: str | Ask
     show: str | Show
     options: tuple[Option, ...]
-    sends: Mapping[str, object]
+    sends: Sends
     question: Ask | None
     connected: Callable[[Namespace], AbstractContextManager[Any]]
 
@@ -88,12 +91,14 @@ class Request(NamedTuple):
         if screen.as_json:
             return screen.json(answer)
         if isinstance(self.show, str):
-            line, _, note = self.show.format_map({**vars(args), **(answer or {})}).partition("\n")
+            sentence: str | None = self.show.format_map(vars(args) | (answer or {}))
+        else:
+            sentence = self.show(answer, args, screen)
+        if sentence is not None:
+            line, _, note = sentence.partition("\n")
             screen.line(line)
             if note:
                 screen.note(note)
-        else:
-            self.show(answer, args, screen)
         return Exit.OK
 
     def _answer(self, client: Client, args: Namespace, found: tuple[str, ...] = ()) -> Any:
@@ -110,7 +115,8 @@ class Request(NamedTuple):
         ids = dict(zip((one.field for one in named), found, strict=True))
         if "{}" in path:
             path = path.format(segment(ids.pop(named[0].field)))
-        fields = {**self.sends, **given_fields(self.options, args), **ids}
+        sent = self.sends if isinstance(self.sends, Mapping) else self.sends(args)
+        fields = {**sent, **given_fields(self.options, args), **ids}
         if method == "PATCH" and not fields:
             example = next(one for one in self.options if one.flags[0].startswith("-"))
             raise Failure(Exit.USAGE, f"Nothing to change; name a field, e.g. {example.flags[0]} {example.shown}.")
@@ -122,7 +128,8 @@ class Request(NamedTuple):
             case "PATCH":
                 return client.patch(path, fields)
             case _:
-                return client.delete(path) or {_first_word(str(self.show)): found[0]}
+                first_word = re.split(r"\W", str(self.show), maxsplit=1)[0]
+                return client.delete(path) or {first_word.lower(): found[0]}
 
 
 def given_fields(options: tuple[Option, ...], args: Namespace) -> Item:
@@ -133,16 +140,7 @@ def given_fields(options: tuple[Option, ...], args: Namespace) -> Item:
         name, equals, value = text.partition("=")
         if not name or not equals:
             raise Failure(Exit.USAGE, f"--set takes FIELD=VALUE, not {text}.")
-        fields[name] = _json_or_text(value)
+        with suppress(ValueError):
+            value = json.loads(value)
+        fields[name] = value
     return fields
-
-
-def _json_or_text(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _first_word(sentence: str) -> str:
-    return re.split(r"\W", sentence, maxsplit=1)[0].lower()

@@ -9,7 +9,7 @@ from carrel.bridge import Client, Refused, segment
 from carrel.kernel import Refusal
 from carrel.main.cli.command import Command, Exit, Failure, Option, only, option, unknown
 from carrel.main.cli.output import Screen
-from carrel.main.cli.request import SET, Ask, Cell, Item, Show, Table, request
+from carrel.main.cli.request import NOTHING, SET, Ask, Cell, Item, Sends, Show, Table, request
 
 _PAGES_MAX = 5
 MAIN = "main"
@@ -47,6 +47,8 @@ class Resource(NamedTuple):
     id: str = "id"
     # Another field that names one.
     alias: str = ""
+    # What names one, as the help says it; by default its id, the beginning of it, or `last`.
+    names: str = ""
     # In which order they are listed, if by time; only then does `last` mean the newest.
     order: Literal["newest first", "oldest first", ""] = ""
     # Whether the API shows them in lists only.
@@ -114,14 +116,13 @@ class Resource(NamedTuple):
         """Return the argument that names one of them."""
         id_or_alias = f"id or {self.alias}" if self.alias else "id"
         beginning = ", a unique beginning of it, or `last`" if self.order else ", or a unique beginning of it"
-        text = text or f"{id_or_alias} of the {self.name}{beginning if self.prefix else ''}"
+        text = text or self.names or f"{id_or_alias} of the {self.name}{beginning if self.prefix else ''}"
         return option(f"{self.one}_id", self.name.upper(), text, of=self.of, field=f"{self.one}Id", **parameters)
 
     def lists(self, summary: str = "", *options: Option, asks: Ask | None = None, examples: Examples = ()) -> Command:
         """Describe the command that lists them."""
-        asked = asks or f"GET {self.path}"
-        summary = summary or f"list {self.noun}"
-        return request(f"{self.noun} list", summary, asked, self.table.show, *options, examples=examples)
+        name, summary = f"{self.noun} list", summary or f"list {self.noun}"
+        return request(name, summary, asks or f"GET {self.path}", self.table.show, *options, examples=examples)
 
     def shows(
         self, summary: str = "", *options: Option, asks: Ask | None = None, show: Show | None = None,
@@ -134,25 +135,23 @@ class Resource(NamedTuple):
         return request(f"{self.noun} show", summary, asked, show or self.show, named, *options, examples=examples)
 
     def creates(
-        self, summary: str = "", *options: Option, asks: Ask | None = None, show: str | Show = "", verb: str = "create",
-        examples: Examples = (),
+        self, summary: str = "", *options: Option, asks: Ask | None = None, sends: Sends = NOTHING,
+        show: str | Show = "", examples: Examples = (),
     ) -> Command:  # fmt: skip
         """Describe the command that creates one and prints its id."""
-        shown = show or f"{{{self.one}[{self.id}]}}"
-        summary = summary or f"{verb} {_a(self.name)}"
-        return request(
-            f"{self.noun} {verb}", summary, asks or f"POST {self.path}", shown, *options, SET, examples=examples
-        )
+        name, summary = f"{self.noun} create", summary or f"create {_a(self.name)}"
+        asked, shown = asks or f"POST {self.path}", show or f"{{{self.one}[{self.id}]}}"
+        return request(name, summary, asked, shown, *options, SET, sends=sends, examples=examples)
 
     def edits(self, *options: Option, show: str | Show = "", examples: Examples = ()) -> Command:
         """Describe the command that changes fields of one."""
         summary = f"change {_a(self.name)}"
         return self.does("edit", summary, "PATCH", show or self.show, *options, SET, examples=examples)
 
-    def renames(self, name: Option, show: str = "", summary: str = "") -> Command:
+    def renames(self, name: Option) -> Command:
         """Describe the command that gives one another name."""
-        shown = show or f"Renamed: {{{self.one}[{name.field}]}}"
-        return self.does("rename", summary or f"give {_a(self.name)} another name", "PATCH", shown, name)
+        shown = f"Renamed: {{{self.one}[{name.field}]}}"
+        return self.does("rename", f"give {_a(self.name)} another name", "PATCH", shown, name)
 
     def deletes(
         self, summary: str = "", show: str = "Deleted.", *, verb: str = "delete", question: str = ""
@@ -164,7 +163,7 @@ class Resource(NamedTuple):
 
     def does(
         self, verb: str, summary: str, asks: str | Ask, show: str | Show, *options: Option,
-        sends: Mapping[str, object] = {}, question: Ask | None = None, examples: Examples = (),
+        sends: Sends = NOTHING, question: Ask | None = None, examples: Examples = (),
     ) -> Command:  # fmt: skip
         """Describe a command about one of them; `asks` is a method, and what follows the object's path."""
         if isinstance(asks, str):
@@ -185,15 +184,15 @@ class Resource(NamedTuple):
                 screen.line(f"\n{shown}")
 
     def _newest(self, client: Client) -> Item:
-        if self.order == "newest first":
-            newest = client.get(self.path, {**self.query, "limit": 1})[self.field][:1]
-        else:
-            newest = [row for page in self._pages(client) for row in page][-1:]
+        newest: list[Item] = (
+            client.get(self.path, {**self.query, "limit": 1})[self.field][:1]
+            if self.order == "newest first"
+            else [row for page in self._pages(client) for row in page][-1:]
+        )
         if not newest:
             how = self.empty.partition(". ")[2]
             raise Failure(Exit.FAILED, f"There are no {self.name}s yet. {how}".rstrip())
-        found: Item = newest[0]
-        return found
+        return newest[0]
 
     def _row(self, client: Client, name: str) -> Item | None:
         """Return the row that has a name, or the only one whose id begins with it, searched from the first page."""

@@ -38,16 +38,13 @@ class Troubles:
             return
         self._told.add(told)
         said = f"{fault.message.rstrip('. ')}."
-        if fault.code in _HELD:
-            self._screen.note(said)
-            return
-        if fault.unreachable_since:
-            self._screen.note(f"{said} The message is kept and answered when it can be reached.")
-            return
-        said = f"Attempt {fault.attempt} of {fault.attempts_max} failed: {said}"
-        if fault.next_attempt_at:
-            seconds = max(1, round(fault.next_attempt_at.timestamp() - SystemClock().now_ms() / MS_PER_SECOND))
-            said += f" Next try in {seconds} s."
+        if fault.unreachable_since and fault.code not in _HELD:
+            said += " The message is kept and answered when it can be reached."
+        elif fault.code not in _HELD:
+            said = f"Attempt {fault.attempt} of {fault.attempts_max} failed: {said}"
+            if fault.next_attempt_at:
+                seconds = max(1, round(fault.next_attempt_at.timestamp() - SystemClock().now_ms() / MS_PER_SECOND))
+                said += f" Next try in {seconds} s."
         self._screen.note(said)
 
 
@@ -89,7 +86,12 @@ def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
     if run.state == "completed":
         if with_reply:
             screen.line(run.reply or "")
-        _remark(run, screen)
+        # What the reply lacks: files that the model did not get, or its end.
+        kind, _, names = (run.note or "no_reply").partition(": ")
+        if kind == "left_out":
+            screen.note(f"The model could not be given: {names}.")
+        elif run.note not in (None, "", "no_reply"):
+            screen.note(f"The reply was cut short: {run.note}.")
         return Exit.OK
     if run.state == "waiting":
         if with_reply:
@@ -103,16 +105,6 @@ def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
         return Exit.FAILED
     screen.note(f"No reply yet ({run.state}). To keep waiting: `carrel runs wait {run.id}`")
     return Exit.TIMED_OUT
-
-
-def _remark(run: Run, screen: Screen) -> None:
-    """Say what a reply lacks: its end, or files that the model did not get."""
-    note = run.note or "no_reply"
-    kind, _, names = note.partition(": ")
-    if kind == "left_out":
-        screen.note(f"The model could not be given: {names}.")
-    elif note != "no_reply":
-        screen.note(f"The reply was cut short: {note}.")
 
 
 def question_of(run: Run) -> str:

@@ -55,14 +55,11 @@ def wait(args: Namespace, screen: Screen) -> int:
 
 
 def _answer(client: Client, args: Namespace) -> Any:
-    """Answer a run that is waiting for a person."""
-    given: dict[str, str] = {
-        name: text for name in ("text", "approve", "deny") if (text := getattr(args, name)) is not None
-    }
-    if len(given) != 1:
+    ways = ((client.runs.answer, args.text), (client.runs.approve, args.approve), (client.runs.deny, args.deny))
+    chosen = [(how, text) for how, text in ways if text is not None]
+    if len(chosen) != 1:
         raise Failure(Exit.USAGE, "Answer with a text, --approve or --deny.")
-    ((name, text),) = given.items()
-    how = {"text": client.runs.answer, "approve": client.runs.approve, "deny": client.runs.deny}[name]
+    ((how, text),) = chosen
     return {"run": RUNS.of(client, args.run_id, lambda run_id: how(run_id, text)).raw}
 
 
@@ -72,17 +69,16 @@ def _stop(client: Client, args: Namespace) -> Any:
     return client.post(f"/api/sessions/{segment(key)}/stop", {})
 
 
-def show_artifact(args: Namespace, screen: Screen) -> int:
+def show_artifact(args: Namespace, screen: Screen) -> None:
     """Show one artifact: its text, or what is known of a file."""
     with connect(args) as client:
         one = _artifact(client, args.artifact_id)
         if screen.as_json:
-            return screen.json({"artifact": one.raw})
-        if one.kind == "file":
+            screen.json({"artifact": one.raw})
+        elif one.kind == "file":
             screen.facts(one.raw.items())
         else:
             screen.line(client.artifacts.content(one.id).decode("utf-8", "replace"))
-    return Exit.OK
 
 
 def get_artifact(args: Namespace, screen: Screen) -> int:
@@ -90,11 +86,11 @@ def get_artifact(args: Namespace, screen: Screen) -> int:
     with connect(args) as client:
         one = _artifact(client, args.artifact_id)
         content = client.artifacts.content(one.id)
-    if args.output == "-" and screen.is_terminal:
-        screen.line(content.decode(errors="replace"))
-        return Exit.OK
     if args.output == "-":
-        sys.stdout.buffer.write(content)
+        if screen.is_terminal:
+            screen.line(content.decode(errors="replace"))
+        else:
+            sys.stdout.buffer.write(content)
         return Exit.OK
     # The name alone: an agent does not choose the folder.
     target = Path(args.output or Path(one.filename or one.name or one.id).name)

@@ -117,7 +117,7 @@ def up(args: Namespace, screen: Screen) -> int:
     return serve(args, screen)
 
 
-def open_dashboard(args: Namespace, screen: Screen) -> int:
+def open_dashboard(args: Namespace, screen: Screen) -> None:
     """Open the dashboard of the running server in a browser, signed in."""
     data_dir = local_settings(args).settings.storage.data_dir
     if not running_url(data_dir):
@@ -128,7 +128,6 @@ def open_dashboard(args: Namespace, screen: Screen) -> int:
     if not webbrowser.open(keep_login_page(data_dir, address).as_uri()):
         screen.note("No browser could be opened; open this address:")
         screen.line(address)
-    return Exit.OK
 
 
 def _dashboard(data_dir: Path, screen: Screen) -> str:
@@ -145,7 +144,7 @@ def _dashboard(data_dir: Path, screen: Screen) -> str:
     return signed_in(url, token)
 
 
-def init(args: Namespace, screen: Screen) -> int:
+def init(args: Namespace, screen: Screen) -> None:
     """Write a commented settings file that changes nothing."""
     path = local_settings_file(args).path
     try:
@@ -159,7 +158,6 @@ def init(args: Namespace, screen: Screen) -> int:
     except OSError as fault:
         raise Failure(Exit.FAILED, f"{path} cannot be written: {fault.strerror}.") from fault
     screen.line(f"Wrote {path}. Edit it, then start with `carrel up`.")
-    return Exit.OK
 
 
 def demo(args: Namespace, screen: Screen) -> int:
@@ -196,7 +194,7 @@ def _demo_settings(folder: Path, args: Namespace) -> "LoadedSettings":
     return load(folder / "carrel.toml", {}, {name: value for name, value in given.items() if value is not None})
 
 
-def backup(args: Namespace, screen: Screen) -> int:
+def backup(args: Namespace, screen: Screen) -> None:
     """Write a copy of the store; the server may keep running."""
     settings = local_settings(args).settings
     from carrel.storage import back_up
@@ -204,10 +202,9 @@ def backup(args: Namespace, screen: Screen) -> int:
     with _store_faults(), screen.waiting("copying…"):
         back_up(settings.storage.url, args.file)
     screen.line(f"Wrote {args.file} ({args.file.stat().st_size:,} bytes).")
-    return Exit.OK
 
 
-def restore(args: Namespace, screen: Screen) -> int:
+def restore(args: Namespace, screen: Screen) -> None:
     """Fill an empty store from a backup."""
     settings = local_settings(args).settings
     if address := running_url(settings.storage.data_dir):
@@ -217,10 +214,9 @@ def restore(args: Namespace, screen: Screen) -> int:
     with _store_faults(), screen.waiting("copying…"):
         fill(args.file, settings.storage.url)
     screen.line("Restored. Start the server with `carrel up`.")
-    return Exit.OK
 
 
-def migrate(args: Namespace, screen: Screen) -> int:
+def migrate(args: Namespace, screen: Screen) -> None:
     """Upgrade the store to this version's schema."""
     settings = local_settings(args).settings
     from carrel.storage import migrate as apply_pending
@@ -230,15 +226,13 @@ def migrate(args: Namespace, screen: Screen) -> int:
     for name in applied:
         screen.line(name)
     screen.note(f"{len(applied)} applied." if applied else "The store is up to date.")
-    return Exit.OK
 
 
-def openapi(args: Namespace, screen: Screen) -> int:
+def openapi(args: Namespace, screen: Screen) -> None:
     """Print the OpenAPI document."""
     from carrel.main.assembly import whole_document
 
     screen.out.write(json.dumps(whole_document(), ensure_ascii=False, indent=2) + "\n")
-    return Exit.OK
 
 
 @contextmanager

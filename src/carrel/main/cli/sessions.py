@@ -8,11 +8,12 @@ from typing import Any
 from msgspec import convert
 
 from carrel.bridge import Client, History, Session
+from carrel.main.cli.accounts import THINKING
 from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.labels import in_words
 from carrel.main.cli.output import Screen, first_line
-from carrel.main.cli.request import SET, Item, Table, request
+from carrel.main.cli.request import Item, Table, request
 from carrel.main.cli.resource import OF_AGENT, Resource
 from carrel.main.cli.run_results import refusals_in, refused_call
 from carrel.main.cli.session_keys import of_session
@@ -23,12 +24,12 @@ SESSIONS = Resource(
     "sessions", "list, read and manage sessions", "/api/sessions", "session",
     {"SESSION": "sessionKey", "STATE": "state", "GEN": "generation", "QUEUED": "queuedRuns", "ACTIVE": "updatedAt",
      "TITLE": "title"},
-    id="sessionKey", find=of_session, empty="No sessions yet. `carrel chat` starts one.",
+    id="sessionKey", find=of_session, names="session key or id, or the beginning of one",
+    empty="No sessions yet. `carrel chat` starts one.",
     # Said by other fields too, or of no use to people.
     hidden=("key", "sessionKey", "sessionId", "accountId", "agentId", "transcriptPath", "deliveryContext",
             "deliverySessionKey", "lastChannel", "systemSent", "title"),
 )  # fmt: skip
-_SESSION = option("key", "SESSION", "session key or id, or the beginning of one", of=of_session)
 
 
 def _show(answer: Item, _: Namespace, screen: Screen) -> None:
@@ -44,16 +45,16 @@ def tail(args: Namespace, screen: Screen) -> int:
     with connect(args) as client:
         if screen.as_json:
             read = partial(client.sessions.history, limit=args.lines, include_tools=args.tools)
-            return screen.json(of_session(client, args.key, read).raw)
+            return screen.json(of_session(client, args.session_id, read).raw)
         # Fetch results even if they are not shown: a refused call must not look as if it had been made.
         # A call has at most one result, so twice as many messages are enough.
         read = partial(client.sessions.history, limit=min(2 * args.lines, _MESSAGES_MAX), include_tools=True)
-        history = of_session(client, args.key, read)
+        history = of_session(client, args.session_id, read)
         messages = _shown(history, args)
         seen = {message["id"] for message in messages[: -args.lines]}
         _show_new(messages, seen, screen)
         if args.follow:
-            key = history.session_key or args.key
+            key = history.session_key or args.session_id
             for _ in client.stream("/api/stream", {"sessionKey": key}):
                 _show_new(_shown(read(key), args), seen, screen)
                 screen.out.flush()
@@ -89,40 +90,37 @@ def _part(part: Item) -> str:
 
 
 def _recall(client: Client, args: Namespace) -> Any:
-    """Keep what is said in a session to itself, or put it on the board; return which it is."""
     if args.recall is not None:
         wanted = {"recall": None if args.recall == "inherit" else args.recall}
-        of_session(client, args.key, lambda key: client.patch(SESSIONS.at(key), wanted))
-    return {"recall": of_session(client, args.key, lambda key: client.get(SESSIONS.at(key, "access")))["recall"]}
+        of_session(client, args.session_id, lambda key: client.patch(SESSIONS.at(key), wanted))
+    return {"recall": of_session(client, args.session_id, lambda key: client.get(SESSIONS.at(key, "access")))["recall"]}
 
 
-def _show_recall(answer: Item, _: Namespace, screen: Screen) -> None:
+def _show_recall(answer: Item, *_: object) -> str:
     known = answer["recall"]
     recalled = "the board of its spaces" if known["recall"] == "space" else "itself alone"
     said = "is on the board" if known["onBoard"] else "stays here"
-    screen.line(f"It recalls {recalled} (chosen by: {known['chosenBy']}). What is said here {said}.")
+    return f"It recalls {recalled} (chosen by: {known['chosenBy']}). What is said here {said}."
 
 
 def _archive(client: Client, args: Namespace) -> Any:
-    """Archive a session, or bring it back."""
-    if not args.undo:
-        return of_session(client, args.key, lambda key: client.post(SESSIONS.at(key, "archive")))
-    generations = of_session(client, args.key, lambda key: client.get(SESSIONS.at(key, "generations")))["sessions"]
-    args.warning = _why_another(generations)
-    return of_session(client, args.key, lambda key: client.post(SESSIONS.at(key, "unarchive")))
+    if args.undo:
+        found = of_session(client, args.session_id, lambda key: client.get(SESSIONS.at(key, "generations")))
+        args.warning = _why_another(found["sessions"])
+    verb = "unarchive" if args.undo else "archive"
+    return of_session(client, args.session_id, lambda key: client.post(SESSIONS.at(key, verb)))
 
 
-def _show_archived(answer: Item, args: Namespace, screen: Screen) -> None:
+def _show_archived(answer: Item, args: Namespace, screen: Screen) -> str:
     if not args.undo:
-        screen.line("Archived; --undo brings it back.")
-        return
+        return "Archived; --undo brings it back."
     if args.warning:
         # Warn first: this is not what --undo promises.
         screen.note(args.warning)
     session = answer["session"]
     goes_on = session["state"] != "closed" and session["generation"]
     then = f"generation {session['generation']} goes on" if goes_on else "the next message opens a new generation"
-    screen.line(f"{'Brought back' if answer['reopened'] else 'It is listed'}; {then}.")
+    return f"{'Brought back' if answer['reopened'] else 'It is listed'}; {then}."
 
 
 def _why_another(generations: list[Item]) -> str:
@@ -139,17 +137,16 @@ def _why_another(generations: list[Item]) -> str:
 
 def _delete(client: Client, args: Namespace) -> Any:
     """Delete a session; without a question, only the whole key will do: a cut one may mean another session."""
-    client.sessions.delete(args.key)
-    return {"deleted": args.key}
+    client.sessions.delete(args.session_id)
+    return {"deleted": args.session_id}
 
 
 def _question(client: Client, args: Namespace) -> str:
-    args.key = of_session(client, args.key, client.sessions.get).session_key
-    return f"Delete {args.key} with everything said in it?"
+    args.session_id = of_session(client, args.session_id, client.sessions.get).session_key
+    return f"Delete {args.session_id} with everything said in it?"
 
 
 def _show_queue(answer: Item, args: Namespace, screen: Screen) -> None:
-    """Show the running and queued runs of a lane, in order."""
     running = [answer["running"]] if answer.get("running") else []
     _QUEUE.show({"runs": [*running, *answer["runs"]]}, args, screen)
 
@@ -176,12 +173,13 @@ _LIST_OPTIONS = (
     OF_AGENT, option("--state", choices=("idle", "busy", "closed")), LIMIT,
     option("--archived", "", "include archived sessions", action="store_true"),
 )  # fmt: skip
+_NAME = option("--name", "NAME", "what the chat is called", field="displayName")
 RESOURCES = (SESSIONS,)
 COMMANDS = (
     SESSIONS.lists("", *_LIST_OPTIONS, examples=("--state busy", "--archived")),
-    request("sessions show", "show one session", "GET /api/sessions/{}", _show, _SESSION),
+    SESSIONS.does("show", "show one session", "GET", _show),
     command(
-        "sessions tail", "show the last messages", tail, _SESSION,
+        "sessions tail", "show the last messages", tail, SESSIONS.named(),
         option("-n --lines", "N", "how many (default: 20)", type=int, default=20),
         option("-f --follow", "", "keep printing new messages", action="store_true"),
         option("--tools", "", "include tool calls and results", action="store_true"),
@@ -189,40 +187,31 @@ COMMANDS = (
     ),
     request("sessions create", "create a chat with an agent, and print its key", "POST /api/sessions", "{sessionKey}",
             option("agent", "AGENT", "id of the agent (default: the account's)", nargs="?", field="agentId"),
-            option("--name", "NAME", "what the chat is called", field="displayName"), examples=("main --name Report",)),
-    request("sessions reset", "close the open generation; the next message starts a new one",
-            "POST /api/sessions/{}/reset", "Closed. The next message opens generation {nextGeneration}.", _SESSION),
-    request("sessions recall", "keep what is said in a session to itself, or put it on the board", _recall,
-            _show_recall, _SESSION,
-            option("recall", "", "left out: show what holds; inherit: what its agent or the account says",
-                   nargs="?", choices=("own", "space", "inherit"))),
-    request("sessions rename", "give a session a name", "PATCH /api/sessions/{}", "Renamed: {session[title]}",
-            _SESSION, option("title", "NAME", "the new name; left out: its automatic title", nargs="?"),
-            sends={"title": None}),
-    request("sessions edit", "change a session", "PATCH /api/sessions/{}", _show, _SESSION,
-            option("--model", "MODEL", "the model of its next runs"),
-            option("--thinking", "", "how long it thinks", choices=("off", "minimal", "low", "medium", "high"),
-                   field="thinkingLevel"),
-            option("--label", "LABEL"), SET, examples=("main --thinking high", "main --set sendPolicy=deny")),
-    request("sessions pin", "pin a session", "PATCH /api/sessions/{}", "{session[title]}", _SESSION,
-            option("--undo", "", "unpin it", action="store_const", const=False, default=True, field="pinned")),
-    request(
-        "sessions fork", "make a chat that starts with a session's transcript", "POST /api/sessions/{}/fork",
-        "{sessionKey}", _SESSION,
-        option("entry", "ENTRY", "id of the last entry, as `sessions tail --json` shows it; left out: the newest",
-               field="entryId", nargs="?"),
-        option("--name", "NAME", "what the chat is called", field="displayName"),
-    ),
-    request("sessions generations", "list the generations of a session", "GET /api/sessions/{}/generations",
-            _GENERATIONS.show, _SESSION),
-    request("sessions stop", "cancel all runs of a session and of those spawned from it",
-            "POST /api/sessions/{}/stop", _show_stopped, _SESSION),
-    request("sessions archive", "archive a session", _archive, _show_archived, _SESSION,
-            option("--undo", "", "bring it back, with the same conversation", action="store_true"),
-            examples=("agent:main:cli:report", "agent:main:cli:report --undo")),
-    request("sessions delete", "delete a session with its transcript", _delete, "Deleted.", _SESSION,
-            question=_question),
+            _NAME, examples=("main --name Report",)),
+    SESSIONS.does("reset", "close the open generation; the next message starts a new one", "POST reset",
+                  "Closed. The next message opens generation {nextGeneration}."),
+    SESSIONS.does("recall", "keep what is said in a session to itself, or put it on the board", _recall, _show_recall,
+                  option("recall", "", "left out: show what holds; inherit: what its agent or the account says",
+                         nargs="?", choices=("own", "space", "inherit"))),
+    SESSIONS.does("rename", "give a session a name", "PATCH", "Renamed: {session[title]}",
+                  option("title", "NAME", "the new name; left out: its automatic title", nargs="?"),
+                  sends={"title": None}),
+    SESSIONS.edits(option("--model", "MODEL", "the model of its next runs"),
+                   option("--thinking", "", "how long it thinks", choices=THINKING, field="thinkingLevel"),
+                   option("--label", "LABEL"), show=_show,
+                   examples=("main --thinking high", "main --set sendPolicy=deny")),
+    SESSIONS.does("pin", "pin a session", "PATCH", "{session[title]}",
+                  option("--undo", "", "unpin it", action="store_const", const=False, default=True, field="pinned")),
+    SESSIONS.does("fork", "make a chat that starts with a session's transcript", "POST fork", "{sessionKey}",
+                  option("entry", "ENTRY", field="entryId", nargs="?",
+                         text="id of the last entry, as `sessions tail --json` shows it; left out: the newest"), _NAME),
+    SESSIONS.does("generations", "list the generations of a session", "GET generations", _GENERATIONS.show),
+    SESSIONS.does("stop", "cancel all runs of a session and of those spawned from it", "POST stop", _show_stopped),
+    SESSIONS.does("archive", "archive a session", _archive, _show_archived,
+                  option("--undo", "", "bring it back, with the same conversation", action="store_true"),
+                  examples=("agent:main:cli:report", "agent:main:cli:report --undo")),
+    SESSIONS.does("delete", "delete a session with its transcript", _delete, "Deleted.", question=_question),
     request("sessions search", "find sessions by name or key", "GET /api/sessions", SESSIONS.table.show,
             option("text", "TEXT", field="q"), *_LIST_OPTIONS),
-    request("queue", "show the queue of a lane", "GET /api/sessions/{}/queue", _show_queue, _SESSION),
+    request("queue", "show the queue of a lane", "GET /api/sessions/{}/queue", _show_queue, SESSIONS.named()),
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Tables as wide as the terminal: ids are cut first, then the widest columns; widths are counted in cells."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _GAP = 2
 _WIDTH_MIN = 4
@@ -16,14 +16,14 @@ _AS_EMOJI = "\ufe0f"
 Rows = list[list[str]]
 
 
-def fitted(headers: Sequence[str], rows: Sequence[Sequence[str]], columns: int, *, whole_ids: bool = False) -> Rows:
+def fitted(headers: Iterable[str], rows: Sequence[Sequence[str]], columns: int, *, whole_ids: bool = False) -> Rows:
     """Return the headers and the rows as cells of equal width per column, in lines of at most `columns` cells.
 
     Ids are cut to a beginning that is unique among those shown, unless `whole_ids`; of session keys the end is kept.
     Below a few cells per column, lines get longer instead.
     """
-    room = columns - _GAP * (len(headers) - 1)
-    table: Rows = [list(headers), *(list(row) for row in rows)]
+    table: Rows = [list(headers), *map(list, rows)]
+    room = columns - _GAP * (len(table[0]) - 1)
     if sum(_widths(table)) > room and not whole_ids:
         table = _transposed([_with_cut_ids(column) for column in _transposed(table)])
     widths = _widths(table)
@@ -33,7 +33,13 @@ def fitted(headers: Sequence[str], rows: Sequence[Sequence[str]], columns: int, 
         if widest is None or widths[widest] <= _WIDTH_MIN:
             break
         widths[widest] -= 1
-    return [[_padded(cell, width) for cell, width in zip(row, widths, strict=True)] for row in table]
+    return [
+        [
+            (fitting := cut(cell, width)) + " " * (width - width_of(fitting))
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        for row in table
+    ]
 
 
 def width_of(text: str) -> int:

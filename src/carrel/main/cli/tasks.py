@@ -2,7 +2,7 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from carrel.bridge import Client
@@ -11,7 +11,7 @@ from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 from carrel.main.cli.receipts import show_reasons
-from carrel.main.cli.request import Item, given_fields, request
+from carrel.main.cli.request import Item, Table, given_fields, request
 from carrel.main.cli.resource import Resource
 from carrel.main.cli.run_results import show_result, wait_for, wait_option
 
@@ -34,14 +34,15 @@ TASKS = Resource(
     hidden=("spaceId", "sortIndex", "position", "boardStatus", "priorityLabel", "metadata", "createdBy", "pinned"),
 )  # fmt: skip
 _LINES = option("-n --lines", "N", "messages of the thread (default: 10)", type=int, default=10)
+_TOLD = Table("notified", {"TOLD": "id", "OF": "type", "RUN": "runId"}, "Nobody was told.")
+_show_why = partial(show_reasons, moving="The task is moving.")
 
 
 def _create(client: Client, args: Namespace) -> Any:
     """Create a task; its assignees are notified at once."""
     agents, users = _parties(client, args.assign or [])
     assigned = {"assignedAgentIds": agents, "assignedUserIds": users}
-    fields = {name: value for name, value in assigned.items() if value}
-    return client.post("/api/tasks", {**given_fields(_NEW, args), **fields})
+    return client.post("/api/tasks", given_fields(_NEW, args) | {name: ids for name, ids in assigned.items() if ids})
 
 
 def _show_created(answer: Item, _: Namespace, screen: Screen) -> None:
@@ -52,17 +53,15 @@ def _show_created(answer: Item, _: Namespace, screen: Screen) -> None:
         screen.note(f"{told} To follow it: `carrel tasks watch {task['id']}`")
 
 
-def _parties(client: Client, names: Iterable[str]) -> tuple[list[str], list[str]]:
+def _parties(client: Client, names: list[str]) -> tuple[list[str], list[str]]:
     """Return which of the names are agents and which are people."""
-    given = list(names)
-    agents = client.get("/api/agents")["agents"] if given else []
+    agents = client.get("/api/agents")["agents"] if names else []
     known = {name for agent in agents for name in (agent["id"], agent["slug"])}
-    return [name for name in given if name in known], [name for name in given if name not in known]
+    return [name for name in names if name in known], [name for name in names if name not in known]
 
 
-def _task(client: Client, args: Namespace) -> Item:
-    found: Item = TASKS.read(client, args.task_id)["task"]
-    return found
+def _task(client: Client, args: Namespace) -> Any:
+    return TASKS.read(client, args.task_id)["task"]
 
 
 def _whole(client: Client, args: Namespace) -> Any:
@@ -92,22 +91,21 @@ def _show_typing(typing: list[Item], screen: Screen) -> None:
         screen.note(f"{one['agentId']} is working on an answer ({one['runId']}).")
 
 
-def _show_status(answer: Item, _: Namespace, screen: Screen) -> None:
+def _show_status(answer: Item, *_: object) -> str:
     cancelled = len(answer.get("cancelledRuns") or [])
     more = f", {cancelled} run{'' if cancelled == 1 else 's'} cancelled" if cancelled else ""
-    screen.line(f"{answer['task']['id']} is {answer['task']['status']}{more}.")
+    return f"{answer['task']['id']} is {answer['task']['status']}{more}."
 
 
 def _assign(client: Client, args: Namespace) -> Any:
-    """Assign agents and people to a task, or with --remove take them off it."""
     agents, users = _parties(client, args.name)
     body = {"agentIds": agents, "userIds": users, "remove": args.remove}
     return client.post(TASKS.at(_task(client, args)["id"], "assign"), body)
 
 
-def _show_assigned(answer: Item, _: Namespace, screen: Screen) -> None:
+def _show_assigned(answer: Item, *_: object) -> str:
     task = answer["task"]
-    screen.line(f"{task['id']} is {task['status']}, assigned to {', '.join(_assignees(task)) or 'nobody'}.")
+    return f"{task['id']} is {task['status']}, assigned to {', '.join(_assignees(task)) or 'nobody'}."
 
 
 def message(args: Namespace, screen: Screen) -> int:
@@ -116,18 +114,13 @@ def message(args: Namespace, screen: Screen) -> int:
     with connect(args) as client:
         posted = client.post(TASKS.at(_task(client, args)["id"], "messages"), {"content": text})
         runs = [told["runId"] for told in posted["notified"] if told.get("runId")]
-        if args.wait is None:
-            return _show_posted(posted, screen)
-        if not runs:
-            screen.note("No agent was told, so no reply will come. Mention one with @, or assign one.")
-        return _wait_and_show(client, posted, runs, screen, args.wait)
-
-
-def _show_posted(posted: Item, screen: Screen) -> int:
+        if args.wait is not None:
+            if not runs:
+                screen.note("No agent was told, so no reply will come. Mention one with @, or assign one.")
+            return _wait_and_show(client, posted, runs, screen, args.wait)
     if screen.as_json:
         return screen.json(posted)
-    rows = [(told["id"], told["type"], told.get("runId") or "") for told in posted["notified"]]
-    screen.table(("TOLD", "OF", "RUN"), rows, empty="Nobody was told.")
+    _TOLD.show(posted, args, screen)
     return Exit.OK
 
 
@@ -144,7 +137,7 @@ def _wait_and_show(client: Client, posted: Item, runs: list[str], screen: Screen
     return code
 
 
-def watch(args: Namespace, screen: Screen) -> int:
+def watch(args: Namespace, screen: Screen) -> None:
     """Follow a task's thread live, with who is working on an answer."""
     if screen.as_json:
         raise Failure(Exit.USAGE, "`tasks watch` is for people; programs use `carrel events --follow --json`.")
@@ -164,20 +157,16 @@ def watch(args: Namespace, screen: Screen) -> int:
             if changed["status"] != task["status"]:
                 screen.note(f"The task is now {changed['status']}.")
             task = changed
-    return Exit.OK
-
-
-def _show_why(answer: Item, _: Namespace, screen: Screen) -> None:
-    show_reasons(answer, screen, moving="The task is moving.")
-
-
-def _priority(text: str) -> int | str:
-    return int(text) if text.isdigit() else text
 
 
 _FIELDS = (
     option("--description", "TEXT"),
-    option("--priority", "P", "critical, high, medium, low or lowest, or 1 to 5", type=_priority),
+    option(
+        "--priority",
+        "P",
+        "critical, high, medium, low or lowest, or 1 to 5",
+        type=lambda text: int(text) if text.isdigit() else text,
+    ),
     option("--tag", "TAG", "all its tags; may be repeated", action="append", field="tags"),
     option("--due", "TIME", "when it is due, e.g. 2030-01-31T12:00:00Z", field="dueDate"),
     option("--topic", "TOPIC", "the topic it is about", field="topicId"),

@@ -48,14 +48,12 @@ class Activity:
         """Let a person finish a task that is in review, or take one up."""
         wanted = TaskFilter(status=self._pick(("review", "assigned")))
         tasks = await services.db.read(lambda tx: list_tasks(tx, owner, wanted, limit=20))
-        movable = [task for task in tasks if not task.id.startswith("demo-300")]
-        if movable:
+        if movable := [task for task in tasks if not task.id.startswith("demo-300")]:
             task = self._pick(movable)
             change = TaskChange(status="done" if task.status == "review" else "in_progress")
             await services.db.write(lambda tx: change_task(tx, owner, task.id, change, services.rules))
 
     async def _talk(self, services: Services, owner: Access, number: int) -> None:
-        """Ask an agent to work, in a chat of its own."""
         agent = content.ROLES[number % len(content.ROLES)].id
         said, reply = self._pick(content.SAID), Say(self._pick(content.REPLIES))
         key = SessionKey.of(agent, "web:live-talk")

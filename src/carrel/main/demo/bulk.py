@@ -16,14 +16,13 @@ from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, Task, TaskChange, change_task, create_task
 
 DESK = SessionKey.of("support", "web:the-help-desk")
-_PEOPLE = ("Ann", "Ben")
 _BATCH = 200
 _OPEN_DAYS = 6
 
 
 async def furnish(stage: Stage) -> None:
     """Create the people, the spaces, the topics and the agents."""
-    await stage.invite(_PEOPLE)
+    await stage.invite(("Ann", "Ben"))
     await stage.write(lambda tx: _furnish(tx, stage))
 
 
@@ -34,8 +33,7 @@ def _furnish(tx: Tx, stage: Stage) -> None:
         make_space(tx, owner, name, color=color)
     connect_spaces(tx, owner, "space-editorial", {"space-reading-rooms": False})
     for number, (name, space) in enumerate(content.TOPICS):
-        space_id = space_id_of(space)
-        put_topic(tx, owner, NewTopic(id=topic_id_of(number), name=name, space_id=space_id, tags=()))
+        put_topic(tx, owner, NewTopic(id=topic_id_of(number), name=name, space_id=space_id_of(space), tags=()))
     for role in content.ROLES:
         asks = ToolRules(ask=("task_create",)) if role.id == "release" else ToolRules()
         flags = BehaviorFlags(can_create_tasks=role.id in ("editor", "release"), can_review_tasks=role.id == "editor")

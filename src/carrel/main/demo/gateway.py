@@ -67,7 +67,7 @@ class DemoGateway(Gateway):
         if act is None:
             answer = await self._builtin.take(step, on_text)
         else:
-            answer = _calling(act, body) if isinstance(act, Use) else self._saying(text, on_text)
+            answer = _calling(act, body) if isinstance(act, Use) else _saying(text, on_text)
         return structs.replace(answer, model=body["model"], usage=_usage(body, step.body, answer))
 
     def _next_act(self, body: dict[str, Any]) -> Act | None:
@@ -85,14 +85,6 @@ class DemoGateway(Gateway):
             del self._acts[run_id]
         return act
 
-    def _saying(self, text: str, on_text: OnText) -> StepAnswer:
-        size = max(1, len(text) // _PIECES)
-        for start in range(0, len(text), size):
-            on_text(text[start : start + size])
-        content = [{"type": "output_text", "text": text, "annotations": []}]
-        item = {"type": "message", "id": "msg_demo", "role": "assistant", "status": "completed", "content": content}
-        return StepAnswer(text=text, calls=(), usage=Usage(), model="", output=[item])
-
     async def check(self) -> None:
         """Always reachable."""
 
@@ -107,6 +99,15 @@ class DemoGateway(Gateway):
 def _lane_of(address: str) -> str:
     key, _, generation = address.partition("@")[0].rpartition(":v")
     return key if generation.isdigit() else address
+
+
+def _saying(text: str, on_text: OnText) -> StepAnswer:
+    size = max(1, len(text) // _PIECES)
+    for start in range(0, len(text), size):
+        on_text(text[start : start + size])
+    content = [{"type": "output_text", "text": text, "annotations": []}]
+    item = {"type": "message", "id": "msg_demo", "role": "assistant", "status": "completed", "content": content}
+    return StepAnswer(text=text, calls=(), usage=Usage(), model="", output=[item])
 
 
 def _calling(act: Use, body: dict[str, Any]) -> StepAnswer:
@@ -124,9 +125,5 @@ def _usage(body: dict[str, Any], sent: bytes, answer: StepAnswer) -> Usage:
     cached = len(json.dumps(body.get("tools") or [])) // _CHARS_PER_TOKEN
     said = len(answer.text) + sum(len(call.arguments) for call in answer.calls)
     output = 20 + said // _CHARS_PER_TOKEN
-    return Usage(
-        input_tokens=sent_tokens,
-        cached_tokens=min(sent_tokens, cached),
-        output_tokens=output,
-        total_tokens=sent_tokens + output,
-    )
+    total = {"cached_tokens": min(sent_tokens, cached), "total_tokens": sent_tokens + output}
+    return Usage(input_tokens=sent_tokens, output_tokens=output, **total)

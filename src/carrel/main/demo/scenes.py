@@ -18,7 +18,6 @@ from carrel.work import NewTask, Task, TaskChange, change_task, create_task, pos
 _PAUSE_MS = 11 * MS_PER_MINUTE
 PLANNING = SessionKey.of("editor", "web:winter-programme")
 _WORKERS = ("researcher", "writer", "analyst", "editor")
-_ALONE = ("analyst",)
 _DONE = TaskChange(status="done")
 _STEPS = (
     PlannedTask(title="Collect the dates of all branches"),
@@ -34,7 +33,8 @@ async def day_of_work(stage: Stage, day: int) -> None:
     for number in range(2):
         task = await _assigned(stage, day, number)
         if stage.happens(0.8):
-            await stage.write(partial(_finish, stage=stage, task=task))
+            done = partial(change_task, access=stage.owner, task_id=task.id, change=_DONE, rules=stage.rules)
+            await stage.write(done)
         _pause(stage)
     await _chat(stage, day, person)
     if day % 7 == 2:
@@ -68,10 +68,6 @@ async def last_day(stage: Stage) -> None:
     for number in range(3):
         await _assigned(stage, 300, number, status="review")
         _pause(stage)
-
-
-def _finish(tx: Tx, stage: Stage, task: Task) -> None:
-    change_task(tx, stage.owner, task.id, _DONE, stage.rules)
 
 
 def _fired(tx: Tx, stage: Stage, session: str, new: NewSchedule) -> None:
@@ -120,16 +116,14 @@ def _parts(tx: Tx, stage: Stage) -> None:
     for number, (title, status) in enumerate(content.PARTS, start=1):
         new = NewTask(id=f"demo-parts-{number}", title=title, parent_id=whole.id, dependencies=last)
         part = create_task(tx, person, new, stage.rules)
-        change_task(
-            tx, person, part.id, TaskChange(assigned_user_ids=(stage.people[number % 2].actor_id,)), stage.rules
-        )
+        assigned = TaskChange(assigned_user_ids=(stage.people[number % 2].actor_id,))
+        change_task(tx, person, part.id, assigned, stage.rules)
         for step in {"done": ("in_progress", "review", "done"), "in_progress": ("in_progress",)}.get(status, ()):
             change_task(tx, person, part.id, TaskChange(status=step), stage.rules)
         last = (part.id,)
 
 
 async def _chat(stage: Stage, day: int, person: Access) -> None:
-    """Let a person talk with an agent, in a chat for each week."""
     agent = content.ROLES[day % len(content.ROLES)].id
     key = SessionKey.of(agent, f"web:{person.name.lower()}-week-{day // 7}")
     for _ in range(2):
@@ -138,7 +132,6 @@ async def _chat(stage: Stage, day: int, person: Access) -> None:
 
 
 async def _ask(stage: Stage, number: int, *, answered: bool) -> Run:
-    """Let an agent ask a person, and answer it or leave it waiting."""
     agent = _WORKERS[number % len(_WORKERS)]
     key = SessionKey.of(agent, f"web:question-{number}")
     question = content.QUESTIONS[number % len(content.QUESTIONS)]
@@ -152,21 +145,18 @@ async def _ask(stage: Stage, number: int, *, answered: bool) -> Run:
 
 
 async def _approval(stage: Stage, number: int) -> None:
-    """Let an agent wait for the approval of a tool call."""
     title = f"Publish {content.SUBJECTS[number]} on the website"
     key = SessionKey.of("release", f"web:publication-{number}")
     await stage.say(key, f"Please create the task: {title}", Use("task_create", {"title": title}), Say("Created."))
 
 
 async def _fail(stage: Stage, number: int) -> None:
-    """Let a run fail."""
     key = SessionKey.of("analyst", f"web:figures-{number}")
     text = f"Count the visits of {content.SUBJECTS[number % len(content.SUBJECTS)]}"
     await stage.say(key, text, Fault(content.FAULTS[number % len(content.FAULTS)]))
 
 
 async def _delegate(stage: Stage, day: int, person: Access) -> None:
-    """Let an agent hand out parts of its work and report the results."""
     key = SessionKey.of("researcher", f"web:sources-{day}")
     parts = ("newspapers", "registers", "letters")
     acts = [Use("sessions_spawn", {"task": f"Look for the year 1911 in the {part}", "label": part}) for part in parts]

@@ -19,10 +19,10 @@ def build(read: Callable[[], LoadedSettings], now_ms: int) -> None:
 
 def serve_demo(read: Callable[[], LoadedSettings], *, open_browser: bool) -> int:
     """Serve the demo until it is told to stop."""
-    return serve(read, role="all", open_browser=open_browser, life=_enliven)
 
+    def enliven(gateways: Gateways) -> Live:
+        gateway = DemoGateway(take_time)
+        gateways.connections[BUILTIN] = Connection(gateway, CONNECTION)
+        return Activity(gateway).live
 
-def _enliven(gateways: Gateways) -> Live:
-    gateway = DemoGateway(take_time)
-    gateways.connections[BUILTIN] = Connection(gateway, CONNECTION)
-    return Activity(gateway).live
+    return serve(read, role="all", open_browser=open_browser, life=enliven)

@@ -1,6 +1,6 @@
 """The stage for building the demo: a store with a movable clock, an unstarted server, and functions for both."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
@@ -8,15 +8,14 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec import structs
 
 from carrel import work
-from carrel.access import User, make_user
+from carrel.access import make_user
 from carrel.exchanges import Exchanges
 from carrel.goals import PlanRunner
 from carrel.kernel import MS_PER_SECOND, Access, Chance, Envelope, Message, Provenance, SessionKey
 from carrel.main.assembly import Assembly
 from carrel.main.demo.gateway import DemoGateway
 from carrel.runs import Run, deliver, run_by_id
-from carrel.storage import Database, Tx
-from carrel.work import Task
+from carrel.storage import Database
 
 T = TypeVar("T")
 # A step of the demo's model takes this long, plus a second for this many characters of its answer.
@@ -73,10 +72,6 @@ class DemoClock:
         self._now_ms += seconds * MS_PER_SECOND
 
 
-def _member(tx: Tx, access: Access, name: str) -> User:
-    return make_user(tx, access, name=name, slug=name.lower(), email=None, role="member")
-
-
 class Stage:
     """The store, the server and everyone in it."""
 
@@ -85,29 +80,23 @@ class Stage:
         owner: Access, size: Size,
     ) -> None:  # fmt: skip
         self.db, self.clock, self.gateway = db, clock, gateway
+        # Does something in a transaction of its own.
+        self.write = db.write
         self.rules = assembly.services.rules
         self._chance = chance
         self._dispatcher = assembly.dispatcher
-        settings, channels = assembly.services.settings, assembly.channels
-        self._duties = (
-            work.duties(db, self.rules)[0],
-            PlanRunner(db, self.rules),
-            Exchanges(db, settings, self.rules, channels),
-        )
+        exchanges = Exchanges(db, assembly.services.settings, self.rules, assembly.channels)
+        self._duties = (work.duties(db, self.rules)[0], PlanRunner(db, self.rules), exchanges)
         self.owner, self.size = owner, size
         self.people: list[Access] = []
-        self.tasks: list[Task] = []
 
     async def invite(self, names: Sequence[str]) -> None:
         """Create the people."""
         for name in names:
-            user = await self.write(partial(_member, access=self.owner, name=name))
+            new = partial(make_user, access=self.owner, name=name, slug=name.lower(), email=None, role="member")
+            user = await self.write(new)
             who: dict[str, Any] = {"kind": "user", "actor_id": user.id, "user_id": user.id, "name": user.name}
             self.people.append(structs.replace(self.owner, **who))
-
-    async def write(self, unit: Callable[[Tx], T]) -> T:
-        """Do something in a transaction of its own."""
-        return await self.db.write(unit)
 
     async def settle(self) -> None:
         """Let the agents work until nothing is due."""
