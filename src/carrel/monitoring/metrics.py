@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import structs
 
-from carrel.access import every_account
+from carrel.access import Account, every_account
 from carrel.journal import events_behind
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, METRICS, Access, Sample, system_access
 from carrel.monitoring.store import count_live, stuck_lanes
@@ -26,18 +26,28 @@ def account_metrics(tx: Tx, access: Access, *more: Gauges) -> list[Sample]:
 
 def server_metrics(tx: Tx, *more: Gauges) -> list[Sample]:
     """Return the metrics of the whole server; only `default` keeps the names of its agents and sessions."""
-    samples = list(METRICS.samples())
-    default = ""
-    for account in every_account(tx):
-        default = account.id if account.slug == DEFAULT_ACCOUNT_SLUG else default
-        samples += _gauges(tx, system_access(account.id), more)
-    return _merged(samples, default)
+    accounts = every_account(tx)
+    gauges = (sample for account in accounts for sample in _gauges(tx, system_access(account.id), more))
+    return _merged((*METRICS.samples(), *gauges), _default(accounts))
 
 
 def metrics_by_account(tx: Tx, *more: Gauges) -> dict[str, list[Sample]]:
     """Return the metrics of every account by its id, and those of the whole server under the empty id."""
-    own = {account.id: account_metrics(tx, system_access(account.id), *more) for account in every_account(tx)}
-    return own | {"": server_metrics(tx, *more)}
+    accounts, everything = every_account(tx), list(METRICS.samples())
+    own: dict[str, list[Sample]] = {account.id: [] for account in accounts}
+    # The registry is read once, not once per account: it has the series of all of them.
+    for sample in everything:
+        own.get(sample.account_id, []).append(sample)
+    for account_id, samples in own.items():
+        gauges = _gauges(tx, system_access(account_id), more)
+        samples += gauges
+        everything += gauges
+    merged = {account_id: _merged(samples, account_id) for account_id, samples in own.items()}
+    return merged | {"": _merged(everything, _default(accounts))}
+
+
+def _default(accounts: Iterable[Account]) -> str:
+    return next((account.id for account in accounts if account.slug == DEFAULT_ACCOUNT_SLUG), "")
 
 
 def _gauges(tx: Tx, access: Access, more: Iterable[Gauges]) -> list[Sample]:
