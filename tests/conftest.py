@@ -14,6 +14,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from carrel.kernel.metrics import METRICS, Metrics
 from carrel.kernel.settings import Settings
 from carrel.wire import Wire
 from tests.bridge.road import Road, road_to
@@ -273,6 +274,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Empty the process's metrics: every server sums up all of them when it starts, those of earlier tests too."""
+    Metrics.__init__(METRICS)
 
 
 @pytest.hookimpl(wrapper=True)
