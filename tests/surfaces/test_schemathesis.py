@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, settings
 from schemathesis.checks import load_all_checks
 from schemathesis.core.failures import Failure
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.core.result import Ok
 from schemathesis.generation.feedback import FeedbackSources
 from schemathesis.pytest._test_builder import build_operation_test
 from schemathesis.python._constants.orchestrator import make_constants_value_source
@@ -341,9 +342,12 @@ bounded = settings(
 )
 
 
-def operations(filtered: BaseSchema) -> Any:
+def operations(filtered: BaseSchema) -> pytest.MarkDecorator:
     """Return the mark that runs a test for every operation of a part of the document."""
-    found = [result.ok() for result in filtered.get_all_operations()]
+    found = []
+    for result in filtered.get_all_operations():
+        assert isinstance(result, Ok), result
+        found.append(result.ok())
     return pytest.mark.parametrize("operation", [pytest.param(one, id=one.label) for one in found])
 
 
