@@ -34,7 +34,9 @@ NOT_SLOW = "not slow"
 GARBAGE = (10_000, 20, 20)
 REQUIRE_ALL = os.environ.get("CARREL_REQUIRE_ALL") == "1"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# What `./dev test --fast` leaves out, besides Hypothesis searches and tests that carry the mark `slow` themselves.
+# What `./dev test --fast` leaves out, besides Hypothesis searches and tests that carry the mark `slow` themselves. The
+# paths are of tests that start servers, commands or other programs of their own, and of those that take more than about
+# a second of a processor each.
 SLOW_FIXTURES = {"postgres", "chromium_path", "served", "start"}
 SLOW_PATHS = (
     "access/test_isolation.py",
@@ -42,34 +44,45 @@ SLOW_PATHS = (
     "browser",
     "canary/test_worlds.py",
     "chaos",
+    "clients/test_typescript.py",
     "dashboard/test_build.py",
+    "docs/test_windows.py",
     "end_to_end",
+    "gateway/acp/test_acts.py",
+    "gateway/acp/test_faults.py",
+    "gateway/acp/test_session.py",
     "gateway/test_growth.py",
     "house/test_conftest.py",
     "house/test_contracts.py",
     "house/test_dev.py",
     "invariants",
     "isolation/test_worlds.py",
+    "main/cli/test_connect.py",
     "main/cli/test_mcp.py",
     "main/cli/test_program.py",
+    "main/demo/test_build.py",
+    "main/test_configuration.py",
+    "main/test_full_disk.py",
     "main/test_grpc_port.py",
     "main/test_server.py",
     "spawns",
     "surfaces/a2a/test_load.py",
     "surfaces/a2a/test_sdk_client.py",
+    "surfaces/api/test_openapi.py",
     "surfaces/api/test_visibility.py",
     "surfaces/responses/test_comply.py",
     "surfaces/responses/test_openai_client.py",
     "surfaces/telegram/test_bot.py",
     "surfaces/test_account_isolation.py",
     "surfaces/test_growth.py",
-    "surfaces/api/test_openapi.py",
+    "surfaces/test_pure_reads.py",
     "surfaces/test_rights.py",
     "surfaces/test_rights_a2a.py",
     "surfaces/test_rights_responses.py",
     "surfaces/test_schemathesis.py",
     "surfaces/test_shared_names.py",
     "test_postgres.py",
+    "tools/files/test_pdf.py",
 )
 
 
@@ -260,7 +273,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what needs PostgreSQL, a browser or a server process, what searches, and all of SLOW_PATHS."""
+    """Mark as slow what needs PostgreSQL, a browser or a process, what searches, and all of SLOW_PATHS."""
     for item in items:
         fixtures, parameters = getattr(item, "fixturenames", ()), getattr(item, "callspec", None)
         on_postgres = parameters is not None and "postgresql" in parameters.params.values()

@@ -22,7 +22,6 @@ Work = Callable[[], object]
 
 def cost(work: Work) -> float:
     """The processor time of one try, without pauses of the garbage collector."""
-    gc.collect()
     gc.disable()
     try:
         before = time.thread_time()

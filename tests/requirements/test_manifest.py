@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def is_mark(node: ast.expr) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "requirement"
 
 
+@cache
 def named_by_tests() -> dict[str, list[str]]:
     """Return what the whole suite names."""
     named: dict[str, list[str]] = {}

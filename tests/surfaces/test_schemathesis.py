@@ -17,8 +17,14 @@ import httpx
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
+from schemathesis.checks import load_all_checks
 from schemathesis.core.failures import Failure
 from schemathesis.core.parameters import ParameterLocation
+from schemathesis.core.result import Ok
+from schemathesis.generation.feedback import FeedbackSources
+from schemathesis.pytest._test_builder import build_operation_test
+from schemathesis.python._constants.orchestrator import make_constants_value_source
+from schemathesis.schemas import APIOperation, BaseSchema
 
 from carrel.kernel.limits import A2A_ID_CHARS_MAX
 from carrel.kernel.settings import HooksSettings, Settings
@@ -50,6 +56,9 @@ def _is_high(name: str, value: Any) -> bool:
 SCHEMA = schemathesis.openapi.from_dict(without_high_limits(whole_document()))
 # Many examples of one endpoint take longer than a test may, on a busy machine.
 pytestmark = [pytest.mark.timeout(1800)] if EXAMPLES else []
+
+
+Operation = APIOperation[Any, Any, Any, Any]
 
 
 class Listed(NamedTuple):
@@ -333,18 +342,44 @@ bounded = settings(
 )
 
 
+def operations(filtered: BaseSchema) -> pytest.MarkDecorator:
+    """Return the mark that runs a test for every operation of a part of the document."""
+    found = []
+    for result in filtered.get_all_operations():
+        assert isinstance(result, Ok), result
+        found.append(result.ok())
+    return pytest.mark.parametrize("operation", [pytest.param(one, id=one.label) for one in found])
+
+
 # A stream goes on for ever, so it has tests of its own.
-@SCHEMA.exclude(path="/api/stream").exclude(method="DELETE").parametrize()
-@bounded
-def test_every_answer_is_one_the_document_promises(case: schemathesis.Case[Any], target: Target) -> None:
-    _send(case, target)
+@operations(SCHEMA.exclude(path="/api/stream").exclude(method="DELETE"))
+def test_every_answer_is_one_the_document_promises(operation: Operation, target: Target) -> None:
+    _send_all(operation, target)
 
 
 # After the others, which need what is deleted here.
-@SCHEMA.include(method="DELETE").parametrize()
-@bounded
-def test_every_answer_to_a_deletion_is_one_the_document_promises(case: schemathesis.Case[Any], target: Target) -> None:
-    _send(case, target)
+@operations(SCHEMA.include(method="DELETE"))
+def test_every_answer_to_a_deletion_is_one_the_document_promises(operation: Operation, target: Target) -> None:
+    _send_all(operation, target)
+
+
+def _send_all(operation: Operation, target: Target) -> None:
+    """Send the requests of an operation.
+
+    They are generated here: `schemathesis` itself does it when tests are collected, so every worker of a run would
+    generate those of all operations first.
+    """
+
+    @bounded
+    def send(case: schemathesis.Case[Any]) -> None:
+        _send(case, target)
+
+    load_all_checks()
+    feedback = FeedbackSources(constants_value_source=make_constants_value_source(SCHEMA))
+    run = build_operation_test(
+        config=SCHEMA.config, operation=operation, test_func=send, given_kwargs={}, feedback=feedback
+    )
+    run()
 
 
 def _send(case: schemathesis.Case[Any], target: Target) -> None:
