@@ -1,7 +1,8 @@
 """SQLite: one file in WAL mode, one writer thread that commits in groups, one reader on the loop.
 
 Whatever arrives while a commit is being synced shares the next one, so full durability costs one fsync per group
-instead of one per change.
+instead of one per change. What the loop writes at nearly the same time is handed over together: commits and switches
+between the threads are most of what a busy server pays for its writes.
 """
 
 import asyncio
@@ -26,6 +27,8 @@ T = TypeVar("T")
 SomeTx = TypeVar("SomeTx", bound="SqliteTx")
 _log = getLogger("carrel.storage")
 _GROUP_MAX = 256
+# How many rounds of the loop a change waits for others while the server is busy: far less than a commit takes.
+_HANDOVER_ROUNDS = 12
 _STEPS_BETWEEN_CHECKS = 10_000
 _NO_HORIZON = 1 << 62
 
@@ -181,7 +184,10 @@ class SqliteDatabase(CommonDatabase):
             for urgent, threads in ((True, LONG_READERS_SQLITE), (False, PATIENT_READERS_SQLITE))
         }
         self._landings: list[CommitCallback] = []
-        self._queue: SimpleQueue[_Work | None] = SimpleQueue()
+        self._collected: list[_Work] = []
+        # Whether changes were committed together last, so that others are likely to follow soon.
+        self._is_busy = False
+        self._queue: SimpleQueue[list[_Work] | None] = SimpleQueue()
         self._writer = threading.Thread(target=self._write_groups, name="carrel-writer", daemon=True)
         self._writer.start()
 
@@ -189,8 +195,19 @@ class SqliteDatabase(CommonDatabase):
         """Commit `work` together with whatever else is waiting."""
         self._require_open()
         future: asyncio.Future[object] = self._loop.create_future()
-        self._queue.put(_Work(work, future))
+        self._collected.append(_Work(work, future))
+        if len(self._collected) == 1:
+            self._loop.call_soon(self._hand_over, _HANDOVER_ROUNDS if self._is_busy else 0)
         return await future  # type: ignore[return-value]
+
+    def _hand_over(self, rounds_left: int) -> None:
+        """Hand what was collected to the writer after a few rounds of the loop."""
+        if rounds_left:
+            self._loop.call_soon(self._hand_over, rounds_left - 1)
+            return
+        while self._collected:
+            self._queue.put(self._collected[:_GROUP_MAX])
+            del self._collected[:_GROUP_MAX]
 
     async def read(self, work: Callable[[Tx], T]) -> T:
         """Do `work` on the loop's own connection: a read takes microseconds, switching threads takes longer."""
@@ -223,6 +240,7 @@ class SqliteDatabase(CommonDatabase):
         if self._closed:
             return
         self._closed = True
+        self._hand_over(0)
         self._queue.put(None)
         await asyncio.to_thread(self._writer.join)
         for readers in self._long_reads.values():
@@ -241,10 +259,9 @@ class SqliteDatabase(CommonDatabase):
                 self._loop.call_soon_threadsafe(self._answer, group, woken, landings, committed)
 
     def _next_group(self) -> tuple[list[_Work], bool]:
-        first = self._queue.get()
-        if first is None:
+        group = self._queue.get()
+        if group is None:
             return [], True
-        group = [first]
         while len(group) < _GROUP_MAX:
             try:
                 following = self._queue.get_nowait()
@@ -252,7 +269,7 @@ class SqliteDatabase(CommonDatabase):
                 break
             if following is None:
                 return group, True
-            group.append(following)
+            group += following
         return group, False
 
     def _commit(self, group: list[_Work]) -> bool:
@@ -306,6 +323,7 @@ class SqliteDatabase(CommonDatabase):
                 self._landings.append(cast(CommitCallback, item.result))
 
     def _answer(self, group: list[_Work], woken: Counter[str], landings: list[CommitCallback], committed: bool) -> None:
+        self._is_busy = len(group) > 1
         for item in group:
             if item.future is None or item.future.done():
                 continue
