@@ -130,6 +130,7 @@ def _create_lane(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Ro
     insert_lane(tx, access, key)
     # The run's number was drawn before there was a lane to lock: runs with higher numbers may be in it by now.
     tx.invalidate()
+    tx.prefetch(*reads_to_enter(tx, access, key))
     entry = queue_store.hold_entry(tx, access, str(key))
     if entry is None:
         # Another transaction had created the lane, and deleted it before we could lock it.

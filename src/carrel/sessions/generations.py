@@ -42,10 +42,10 @@ def open_generation(tx: Tx, access: Access, key: SessionKey, planned: Session | 
     present = store.open_session_of(tx, access, lane.key)
     if present is not None:
         return present
-    agent = agent_by_id(tx, access, key.agent)
-    assert agent is not None, "a lane always has an agent"
     if planned is None or planned.generation <= lane.generation:
         # A generation that was open when it was read has been closed since.
+        agent = agent_by_id(tx, access, key.agent)
+        assert agent is not None, "a lane always has an agent"
         planned = next_session(tx, lane, agent)
     session = structs.replace(planned, generation=store.issue_generation(tx, access, lane.key), opened_at=tx.now)
     store.insert_session(tx, access, session)

@@ -35,7 +35,7 @@ def lock_lane(tx: Tx, access: Access, key: str) -> Lane | None:
 
 def insert_lane(tx: Tx, access: Access, key: SessionKey, *, spawned_by: str | None = None) -> None:
     """Create a lane unless it exists; an existing one stays as it is."""
-    tx.run(
+    tx.pipeline(
         "INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, spawned_by, created_at, "
         "updated_at) VALUES (:account, :key, :agent, :kind, :conversation, :made_by, :spawned_by, :now, :now) "
         "ON CONFLICT DO NOTHING",
@@ -103,7 +103,7 @@ def issue_generation(tx: Tx, access: Access, key: str) -> int:
 
 def insert_session(tx: Tx, access: Access, session: Session) -> None:
     """Write a new open generation; the schema rejects a second one."""
-    tx.run(_SESSIONS.insert, access, **_SESSIONS.values(session))
+    tx.pipeline(_SESSIONS.insert, access, **_SESSIONS.values(session))
 
 
 def open_session_of(tx: Tx, access: Access, key: str) -> Session | None:
@@ -288,7 +288,7 @@ class NewChild(Struct, frozen=True, kw_only=True):
 def insert_child(tx: Tx, access: Access, child: NewChild) -> None:
     """Create a spawned lane; its key must be new."""
     key = child.key
-    tx.run(
+    tx.pipeline(
         "INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, spawned_by, sandboxed, label, "
         "model, thinking_level, files, created_at, updated_at) VALUES (:account, :key, :agent, :kind, :conversation, "
         ":made_by, :spawned_by, :sandboxed, :label, :model, :thinking_level, :files, :now, :now)",

@@ -38,18 +38,14 @@ class Horizon:
 
     def look(self, statements: Statements) -> int:
         """Return the horizon now; read rows afterwards, in a statement that sees everything committed by then."""
-        newest = _value(statements, NEWEST)
         # The order matters: a write that begins between these statements draws numbers above the newest one.
-        if newest is not None and newest > self.settled:
-            held = _value(statements, _LOWEST_HELD)
+        statements.add(NEWEST, {})
+        statements.add(_LOWEST_HELD, {})
+        newest, held = (statements.rows(answer)[0][0] for answer in statements.execute_added()[-2:])
+        if newest > self.settled:
             with self._lock:
                 self.settled = max(self.settled, newest if held is None else min(newest, held))
         return self.settled
-
-
-def _value(statements: Statements, sql: str) -> int | None:
-    value: int | None = statements.rows(statements.execute(sql, {}))[0][0]
-    return value
 
 
 class _Foreseen(BaseException):

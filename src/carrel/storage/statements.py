@@ -134,22 +134,26 @@ class Statements:
     def _received(self) -> list[pq.abc.PGresult]:
         """The results of everything sent, once all have arrived."""
         waiting, results = select.poll(), list[pq.abc.PGresult]()
-        waiting.register(self._pgconn.socket, _READABLE)
+        waiting.register(self._pgconn.socket, _BOTH)
+        while self._pgconn.flush():
+            # Large values do not fit the socket buffer, and PostgreSQL stops reading until its answers are read.
+            waiting.poll()
+            self._pgconn.consume_input()
+        waiting.modify(self._pgconn.socket, _READABLE)
         while True:
-            if self._pgconn.flush():
-                # Large values do not fit the socket buffer, and PostgreSQL stops reading until its answers are read.
-                waiting.modify(self._pgconn.socket, _BOTH)
-                waiting.poll()
-                waiting.modify(self._pgconn.socket, _READABLE)
-                self._pgconn.consume_input()
-            elif self._pgconn.is_busy():
+            while self._pgconn.is_busy():
                 waiting.poll()
                 self._pgconn.consume_input()
-            elif (result := self._pgconn.get_result()) is not None:
-                if result.status == _SYNC:
-                    return results
-                results.append(result)
-                self._require_connected(result)
+            result = self._pgconn.get_result()
+            if result is None:
+                continue
+            if result.status == _SYNC:
+                return results
+            results.append(result)
+            self._require_connected(result)
+            # Nothing ends the results of a statement, and is there already: asking whether it is would hand the
+            # interpreter to another thread.
+            self._pgconn.get_result()
 
     def _prepare(self, sql: str, values: Values) -> _Sent:
         """Prepare a statement the second time it is used: most that are used once are never used again."""
