@@ -69,6 +69,23 @@ class Connection(Struct, frozen=True):
         return self.gateway.takes_context and not keeps_history
 
 
+class HistoryRead(Struct, frozen=True):
+    """The read of a session's entries from before a run.
+
+    `tools` is the condition on those of tools. What the last run of a lane read is what its next one most likely reads.
+    """
+
+    session_id: str
+    tools: tuple[str, dict[str, object]]
+
+    def of(self, tx: Tx, run: Claim) -> tuple[list[Entry], int]:
+        """Return the entries, and how many of them were not read."""
+        return talk_around_run(
+            tx, run.access, self.session_id, run.id, auto_run_id=run.auto_run_id, limit=HISTORY_ROWS_MAX,
+            tools=self.tools, result_chars_max=EARLIER_RESULT_CHARS_MAX,
+        )  # fmt: skip
+
+
 class Snapshot(Struct, frozen=True, kw_only=True):
     """One run, its session and its agent, as they are stored.
 
@@ -88,6 +105,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     catalog: Catalog
     toolset: Toolset
     own: list[Entry]
+    history: HistoryRead
     earlier: list[Entry]
     earlier_unread: int
     attachments: dict[str, Attachment]
@@ -122,13 +140,13 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 def read_short_snapshot(
     tx: Tx, claim: Claim, services: ToolServices, connections: Mapping[str, Connection],
-    before: Snapshot | None = None, catalog: Catalog = CATALOG,
+    before: Snapshot | None = None, catalog: Catalog = CATALOG, history: HistoryRead | None = None,
 ) -> Snapshot | None:  # fmt: skip
     """Read a snapshot if the session is short and has no files, so that a short read is enough; else None.
 
-    `before` is an earlier one of this claim, if there is one.
+    `before` is an earlier one of this claim, if there is one, and `history` what its history is expected to be.
     """
-    _read_ahead(tx, claim, before)
+    _read_ahead(tx, claim, before, history)
     run = run_by_id(tx, claim.access, claim.id)
     if run is None or run.attached():
         return None
@@ -137,12 +155,12 @@ def read_short_snapshot(
     return _read(tx, claim, run, services, connections, before, catalog, is_short=True)
 
 
-def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None) -> None:
+def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None, history: HistoryRead | None) -> None:
     """Read in one batch what every snapshot needs."""
     access, key = claim.access, claim.session_key
     of_run = (lambda: run_by_id(tx, access, claim.id), lambda: is_planning(tx, access, key))
     if before is not None and not before.unheard:
-        tx.prefetch(*of_run, lambda: entries_of_run(tx, access, claim.id))
+        tx.prefetch(*of_run, lambda: entries_of_run(tx, access, claim.id), lambda: before.history.of(tx, claim))
         return
     tx.prefetch(
         *of_run,
@@ -151,6 +169,7 @@ def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None) -> None:
         lambda: agent_by_id(tx, access, claim.agent_id),
         lambda: lane_of(tx, access, key),
         lambda: account_of(tx, access),
+        *(() if history is None else (lambda: history.of(tx, claim),)),
     )
 
 
@@ -166,7 +185,7 @@ def read_snapshot(
     before: Snapshot | None = None, catalog: Catalog = CATALOG,
 ) -> Snapshot:  # fmt: skip
     """Read everything a step of this claim needs; ClaimLost when the claim is over."""
-    _read_ahead(tx, claim, before)
+    _read_ahead(tx, claim, before, None)
     run = run_by_id(tx, claim.access, claim.id)
     snapshot = _read(tx, claim, run, services, connections, before, catalog)
     assert snapshot is not None, "only a short read ends before it has everything"
@@ -194,7 +213,8 @@ def _read(
     connection = connection_of(connections, agent, extras.replays)
     catalog = CODING_CATALOG if connection.settings.kind == "acp" else catalog
     toolset = toolset_for(catalog, caller, extras.function_names)
-    earlier, unread = _earlier(tx, run, session, seen, connection)
+    history = HistoryRead(session.id, seen_tool_entries(tx, seen) if connection.is_shown_calls else ("FALSE", {}))
+    earlier, unread = history.of(tx, run)
     if unheard:
         told, note = _hear(tx, caller, run, lane, toolset, connection, earlier)
         own = [message_entry(run, session, told, note)]
@@ -218,6 +238,7 @@ def _read(
         catalog=catalog,
         toolset=toolset,
         own=own,
+        history=history,
         earlier=[as_report(entry) for entry in earlier],
         earlier_unread=unread,
         attachments=_attachments(tx, access, attached),
@@ -257,7 +278,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
     attached = _attached(own)
     if attached and is_short:
         return None
-    earlier, unread = _earlier(tx, run, before.session, before.access, connection)
+    earlier, unread = before.history.of(tx, run)
     caller = caller_again(tx, before.caller, run)
     return structs.replace(
         before,
@@ -273,17 +294,6 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
         reasoning=reasoning_of(tx, access, own, connection.gateway, kind),
         at_gateway=_at_gateway(tx, access, connection, before.address, run.id, own, earlier),
     )
-
-
-def _earlier(
-    tx: Tx, run: Run, session: Session, seen: Access, connection: Connection
-) -> tuple[list[Entry], int]:  # fmt: skip
-    """The session's entries from before the run, and how many of them were not read."""
-    return talk_around_run(
-        tx, run.access, session.id, run.id, auto_run_id=run.auto_run_id, limit=HISTORY_ROWS_MAX,
-        tools=seen_tool_entries(tx, seen) if connection.is_shown_calls else ("FALSE", {}),
-        result_chars_max=EARLIER_RESULT_CHARS_MAX,
-    )  # fmt: skip
 
 
 def _attached(own: list[Entry]) -> tuple[str, ...]:

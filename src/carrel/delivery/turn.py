@@ -24,7 +24,7 @@ from carrel.delivery.remote_calls import make_remote_call
 from carrel.delivery.replays import GONE, as_reply, repeated
 from carrel.delivery.request import Request, build_request, model_of
 from carrel.delivery.silence import is_silent, is_unanswered
-from carrel.delivery.snapshot import Connection, Snapshot, read_short_snapshot, read_snapshot
+from carrel.delivery.snapshot import Connection, HistoryRead, Snapshot, read_short_snapshot, read_snapshot
 from carrel.delivery.step import (
     SentRequest,
     StaleRequest,
@@ -43,6 +43,7 @@ from carrel.delivery.usage import spent_before, summed, with_usage
 from carrel.gateway import PROMPT_TOO_LONG, AgentGateway, Gateway, GatewayFault, OnSend, OnText, Step, StepAnswer
 from carrel.journal import Entry, clean, quoted_lines_removed
 from carrel.kernel import MS_PER_SECOND, Refusal, Usage
+from carrel.kernel.limits import EXPECTED_HISTORIES_MAX
 from carrel.loops import Trace, find_loop, hold_loop, needs_trace, read_trace
 from carrel.records import wrote_from_outside
 from carrel.runs import (
@@ -94,6 +95,9 @@ class Turns:
         # The most history, in characters, that fitted a model whose limit was exceeded, by gateway and model; learned
         # again after a restart.
         self._history_taken: dict[tuple[str, str], int] = {}
+        # What the last runs of lanes with a short session read of it, the oldest first, by account and lane: the next
+        # run of a lane reads ahead by it, which is wasted if the session is another one by then, and no more than that.
+        self._histories: dict[tuple[str, str], HistoryRead] = {}
 
     async def take(self, claim: Claim) -> Outcome:
         """Take one turn, and write its answer before its outcome."""
@@ -127,10 +131,17 @@ class Turns:
             attempt.with_calls = None
             return written
         known = (claim, self._services, self._connections, attempt.snapshot, attempt.catalog)
-        snapshot = None if attempt.is_long else await self._db.read(lambda tx: read_short_snapshot(tx, *known))
+        lane = (claim.account_id, claim.key)
+        expected, snapshot = self._histories.pop(lane, None), None
+        if not attempt.is_long:
+            snapshot = await self._db.read(lambda tx: read_short_snapshot(tx, *known, expected))
         if snapshot is None:
             attempt.is_long = True
             snapshot = await self._db.long_read(lambda tx: read_snapshot(tx, *known), feed=False)
+        else:
+            self._histories[lane] = snapshot.history
+            if len(self._histories) > EXPECTED_HISTORIES_MAX:
+                del self._histories[next(iter(self._histories))]
         attempt.snapshot = snapshot
         return snapshot
 

@@ -42,6 +42,14 @@ def _numbered(sql: str, sign: str) -> tuple[str, Callable[[Values], Sequence[obj
     return numbered, itemgetter(*names) if len(names) > 1 else lambda values: [values[name] for name in names]
 
 
+@lru_cache(maxsize=256)
+def insert_of(sql: str, count: int) -> str:
+    """Return the INSERT of one row as one of several rows; the names in row n end with _n."""
+    head, _, row = sql.partition(" VALUES ")
+    rows = (_NAMED.sub(rf":\1_{at}", row) for at in range(count))
+    return f"{head} VALUES {', '.join(rows)}"
+
+
 def script_for(engine: str, script: str) -> str:
     """Return a migration in which the lines for the other engine are comments."""
     return re.sub(rf"^-- {engine}: ", "", script, flags=re.MULTILINE)

@@ -39,6 +39,7 @@ LIST_ROWS_DEFAULT = 50
 LIST_ROWS_MAX = 200
 HISTORY_ROWS_DEFAULT = 200
 HISTORY_ROWS_MAX = 1000
+EXPECTED_HISTORIES_MAX = 2_000
 # A message of a transcript is dated if it comes this much later than the one before, or on another day.
 DATED_AFTER_MINUTES = 180
 # Shorter sessions are read on the event loop: changing threads would take longer than reading them.

@@ -68,10 +68,13 @@ def _redelivered(answer: Item, *_: object) -> str:
     return f"{delivery['outcome'].capitalize()}: {delivery['reason'] or delivery['taskId'] or delivery['runId']}"
 
 
-def _payload(name: str) -> object:
-    path = Path(name)
+def _payload(args: Namespace) -> Item:
+    """Return the payload that a file holds, as a field of the request; nothing if no file is named."""
+    if args.file is None:
+        return {}
+    path = Path(args.file)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return {"payload": json.loads(path.read_text(encoding="utf-8"))}
     except OSError as error:
         raise Failure(Exit.USAGE, f"{path} cannot be read: {error.strerror}.") from error
     except ValueError as error:
@@ -122,7 +125,7 @@ COMMANDS = (
         _PREVIEW.show,
         option("name", "NAME", "name of the webhook", of=lambda _, name, act: act(name)),
         option("--event", "EVENT", "the event, such as issues.opened (default: a usual one)"),
-        option("--file", "FILE", "a file with a body in JSON (default: a usual one)", type=_payload, field="payload"),
-        examples=("github --event issues.opened --file issue.json",),
+        option("--file", "FILE", "a file with a body in JSON (default: a usual one)", field=""),
+        sends=_payload, examples=("github --event issues.opened --file issue.json",),
     ),
 )  # fmt: skip
