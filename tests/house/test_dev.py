@@ -183,10 +183,10 @@ def test_tests_keep_what_python_compiles_even_where_the_environment_says_otherwi
     assert run(checkout, "test", "tests/a.py", PYTHONDONTWRITEBYTECODE="1").stdout.endswith("required=\n")
 
 
-def test_a_run_of_everything_has_half_as_many_workers_again_as_cores_and_a_fast_one_as_many(checkout: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("--fast",)])
+def test_a_run_has_half_as_many_workers_again_as_cores(checkout: Path, options: tuple[str, ...]) -> None:
     cores = len(os.sched_getaffinity(0))
-    assert f"--numprocesses={min(cores + cores // 2, 8)} --dist=worksteal" in run(checkout, "test").stdout
-    assert f"--numprocesses={min(cores, 8)} --dist=worksteal" in run(checkout, "test", "--fast").stdout
+    assert f"--numprocesses={min(cores + cores // 2, 8)} --dist=worksteal" in run(checkout, "test", *options).stdout
 
 
 def test_a_signal_reaches_the_server_and_its_status_is_ours(checkout: Path) -> None:

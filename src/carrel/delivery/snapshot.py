@@ -205,8 +205,7 @@ def _read(
     agent, lane = agent_by_id(tx, access, claim.agent_id), lane_of(tx, access, run.session_key)
     assert agent is not None, "a lane always has an agent"
     assert lane is not None, "a run always has a lane"
-    session = _session(tx, access, run, lane, agent)
-    unheard = run.session_id is None
+    session, unheard = _session(tx, access, run, lane, agent), run.session_id is None
     seen = as_agent(access, agent, spaces=run.spaces, behalf=run.behalf, run_id=run.id)
     caller = run_caller(tx, services, seen, agent, lane, run, session)
     extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
@@ -221,8 +220,7 @@ def _read(
     else:
         own = own_entries(tx, access, run.id)
         told, note = recorded_heading(run, own), noted(run, own)
-    attached = _attached(own)
-    if attached and is_short:
+    if (attached := _attached(own)) and is_short:
         return None
     slug = account_of(tx, access).slug
     address = session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}")
@@ -275,8 +273,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
     """
     access, connection, kind = run.access, before.connection, before.connection.settings.kind
     own = own_entries(tx, access, run.id)
-    attached = _attached(own)
-    if attached and is_short:
+    if (attached := _attached(own)) and is_short:
         return None
     earlier, unread = before.history.of(tx, run)
     caller = caller_again(tx, before.caller, run)

@@ -227,6 +227,8 @@ async def test_a_working_plan_runs_its_tasks_in_order_and_side_by_side(
     assert statuses(finished) == ["completed"] * 3
     assert (await until_objective(on_either, objective, "completed"))["plans"] == [finished]
     for task in finished["tasks"]:
+        # A tool of the run says that its task is done; the run itself ends afterwards.
+        await either_server.settled(task["a2aTaskId"])
         run = await get(on_either, {"id": task["a2aTaskId"]})
         assert (state(run), run["contextId"]) == (COMPLETED, objective["id"])
         assert run["metadata"]["sessionKey"] == f"agent:main:task:{task['id']}"
