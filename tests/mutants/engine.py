@@ -31,6 +31,13 @@ ENGINE = (
         _STEERING,
     ),
     Mutant(
+        "a run's number is drawn under the lock of another lane than its own",
+        "sessions/routing.py",
+        "        tx.invalidate()\n",
+        "        pass\n",
+        "tests/sessions/test_routing.py",
+    ),
+    Mutant(
         "the horizon trusts the newest number",
         "storage/postgres_transaction.py",
         "newest if held is None else min(newest, held)",
