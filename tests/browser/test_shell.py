@@ -66,6 +66,8 @@ def test_every_page_that_is_opened_while_the_server_is_away_waits_and_opens_when
     for name, page in pages.items():
         page.get_by_role("navigation", name="Main").get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("heading", level=1, name=name), name).to_be_visible()
+    # Each says so after a while, all of them at the same time.
+    for name, page in pages.items():
         # Search reads nothing before it is asked something; what the frame has read of gateways is there.
         if name not in ("Search", "Models", "Health"):
             expect(page.get_by_role("status", name="Waiting for the server").first, name).to_be_visible()

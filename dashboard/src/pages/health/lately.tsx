@@ -38,7 +38,7 @@ const historyQuery = (minutes: number) => queryOptions({
 export function Lately({ minutes, onChange }: { minutes: (typeof SPANS)[number]; onChange: (minutes: HealthSearch["minutes"]) => void }) {
   const history = useQuery(historyQuery(Number(minutes)));
   useEvents(() => {
-    if (Date.now() - history.dataUpdatedAt > POINT_MS && !history.isFetching) void history.refetch();
+    if (Date.now() - history.dataUpdatedAt > POINT_MS) void history.refetch({ cancelRefetch: false });
   });
   return (
     <section aria-label="Lately" className="py-4">
