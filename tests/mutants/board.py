@@ -131,10 +131,10 @@ BOARD = (
     ),
     Mutant(
         "a message of a thread imitates another author",
-        "work/notices.py",
+        "notices/notices.py",
         "{indent(text, '  ')}",
         "{text}",
-        "tests/work/test_notices.py",
+        "tests/notices/test_notices.py",
     ),
     Mutant(
         "a user makes spaces by tags",

@@ -6,7 +6,7 @@ that an exchange waits for is recorded in the transaction of that end. The next 
 
 from carrel.exchanges.model import MOVES, Exchange, states_before
 from carrel.kernel import Access
-from carrel.storage import Table, Tx
+from carrel.storage import Due, Table, Tx
 
 # Rung when an exchange needs work.
 EXCHANGES = "exchanges"
@@ -21,7 +21,9 @@ _KEEP = {
     after: f"{_TABLE.update} AND state IN ({', '.join(repr(before) for before in states_before(after))})"
     for after in MOVES
 }
-_CARRY = {True: "step = 'carry'", False: "step <> 'carry'"}
+# Exchanges with another step to take, and those whose result has to be posted on a channel.
+STEPS_DUE = Due(_TABLE, "step <> 'carry'")
+POSTS_DUE = Due(_TABLE, "step = 'carry'")
 
 
 def begin_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
@@ -81,18 +83,3 @@ def silence_exchanges(tx: Tx, access: Access, requester_key: str) -> None:
         "AND state = 'open'"
     )
     tx.run(sql, access, key=requester_key)
-
-
-def due_exchanges(tx: Tx, limit: int, *, carried: bool) -> list[Exchange]:
-    """Return due exchanges across all accounts, longest due first. Locks none.
-
-    With `carried`, those whose result has to be posted on a channel; otherwise those with another step to take.
-    """
-    sql = f"{_TABLE.select} WHERE due_at <= :now AND {_CARRY[carried]} ORDER BY due_at LIMIT :limit"
-    return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
-
-
-def next_exchange_due(tx: Tx, *, carried: bool) -> int | None:
-    """Return when the next such exchange is due, across all accounts."""
-    sql = f"SELECT due_at FROM exchanges WHERE due_at IS NOT NULL AND {_CARRY[carried]} ORDER BY due_at LIMIT 1"
-    return tx.value(sql)

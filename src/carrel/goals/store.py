@@ -12,7 +12,7 @@ from carrel.goals.model import Goal, Plan
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.runs import RUN_TABLE, Run
-from carrel.storage import FLAG, Table, Tx, in_list, json_column
+from carrel.storage import FLAG, Due, Table, Tx, in_list, json_column
 from carrel.visibility import seen_of_sessions, seen_tasks
 
 # The agent's runs in the task's own lane, and those that the caller sent and linked; neither other agents' runs on the
@@ -30,7 +30,7 @@ class PlanNote(Struct, frozen=True, kw_only=True):
 _METADATA = {"metadata": json_column(dict[str, Any])}
 _GOALS = Table("goals", Goal, codecs=_METADATA)
 _PLANS = Table("plans", Plan, codecs=_METADATA | {"dependencies": json_column(tuple[str, ...]), "held": FLAG})
-_NOTES = Table("plan_notes", PlanNote)
+_NOTES = Table("plan_notes", PlanNote, key=("account_id", "plan_id"))
 _SELECT_GOAL = f"{_GOALS.select} WHERE account_id = :account"
 _SELECT_PLAN = f"{_PLANS.select} WHERE account_id = :account"
 _LOCKED = " FOR NO KEY UPDATE"
@@ -159,18 +159,19 @@ def note_plan(tx: Tx, access: Access, plan_id: str) -> None:
     tx.run(sql, access, id=tx.new_id("note"), plan_id=plan_id, now=tx.now)
 
 
-def plans_noted(tx: Tx, limit: int) -> list[PlanNote]:
-    """Return plans with due notes, across all accounts."""
-    sql = (
-        f"SELECT {_NOTES.columns} FROM plan_notes WHERE due_at <= :now "
-        "GROUP BY account_id, plan_id ORDER BY min(due_at) LIMIT :limit"
-    )
-    return _NOTES.rows(tx.all(sql, now=tx.now, limit=limit))
+class NotesDue(Due[PlanNote]):
+    """Notes of all accounts that are due, one of each plan."""
+
+    def take(self, tx: Tx, limit: int) -> list[PlanNote]:
+        """Return plans with due notes."""
+        sql = (
+            f"SELECT {_NOTES.columns} FROM plan_notes WHERE due_at <= :now "
+            "GROUP BY account_id, plan_id ORDER BY min(due_at) LIMIT :limit"
+        )
+        return _NOTES.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
-def next_note_due(tx: Tx) -> int | None:
-    """Return when the next note about a plan is due, across all accounts."""
-    return tx.value("SELECT due_at FROM plan_notes ORDER BY due_at LIMIT 1")
+NOTES_DUE = NotesDue(_NOTES)
 
 
 def notes_of_plan(tx: Tx, access: Access, plan_id: str) -> list[str]:
@@ -183,12 +184,6 @@ def delete_notes(tx: Tx, access: Access, note_ids: list[str]) -> None:
     """Delete handled notes."""
     sql = "DELETE FROM plan_notes WHERE account_id = :account AND id = :id"
     tx.run_many(sql, [{"account": access.account_id, "id": note_id} for note_id in note_ids])
-
-
-def postpone_notes(tx: Tx, access: Access, plan_id: str, until: int) -> None:
-    """Postpone a plan."""
-    sql = "UPDATE plan_notes SET due_at = :until WHERE account_id = :account AND plan_id = :plan_id"
-    tx.run(sql, access, plan_id=plan_id, until=until)
 
 
 def _readable(access: Access, agent_id: str) -> dict[str, object]:

@@ -27,8 +27,7 @@ from carrel.work.model import (
     shortest_path,
 )
 from carrel.work.moves import move_task, reopen_task, stop_task
-from carrel.work.notice_store import notices_of
-from carrel.work.observers import duties, observe_runs
+from carrel.work.observers import observe_runs
 from carrel.work.orchestrator import open_chat
 from carrel.work.permissions import Action, Actor, Rights, actor_of, read_file, readable_task
 from carrel.work.plan_tasks import (
@@ -43,7 +42,10 @@ from carrel.work.plan_tasks import (
     tasks_planned,
 )
 from carrel.work.requests import ResponseRequests, request_responses
+from carrel.work.run_ends import run_end_duty
 from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
+from carrel.work.stalls import stall_duty
+from carrel.work.store import tasks_by_id
 from carrel.work.tasks import FoundTask, change_task, create_task, list_tasks, reorder_tasks, search_tasks
 from carrel.work.thread import (
     Posted,
@@ -61,10 +63,10 @@ __all__ = [
     "Action", "Actor", "BlockedReason", "Dependencies", "Description", "Directory", "FoundTask", "Names", "NewTask",
     "Posted", "Progress", "ResponseRequests", "Rights", "StatusWord", "Task", "TaskBriefing", "TaskChange",
     "TaskChanged", "TaskCriteria", "TaskFilter", "TaskHistory", "TaskShape", "Thread", "ThreadMessage", "Title",
-    "Words", "actor_of", "admit", "assign_task", "change_task", "check_metadata", "create_task", "duties",
-    "explain_task", "hold_planned", "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task",
-    "needed_tasks", "notices_of", "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report",
-    "progress_of", "read_file", "read_history", "read_thread", "readable_task", "release_planned", "reopen_task",
-    "reorder_tasks", "request_responses", "search_tasks", "shortest_path", "start_planned", "stop_task",
-    "task_briefing", "task_shape", "task_shapes", "tasks_planned", "team_of", "visible_changes",
+    "Words", "actor_of", "admit", "assign_task", "change_task", "check_metadata", "create_task", "explain_task",
+    "hold_planned", "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task", "needed_tasks",
+    "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report", "progress_of", "read_file",
+    "read_history", "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks",
+    "request_responses", "run_end_duty", "search_tasks", "shortest_path", "stall_duty", "start_planned", "stop_task",
+    "task_briefing", "task_shape", "task_shapes", "tasks_by_id", "tasks_planned", "team_of", "visible_changes",
 ]  # fmt: skip

@@ -5,14 +5,15 @@ from collections.abc import Iterable
 from carrel.access import UserRemoved
 from carrel.kernel import Access, Code, Refusal
 from carrel.kernel.limits import TASK_PARTIES_MAX
+from carrel.notices import Recipient
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import store
 from carrel.work.activities import publish, record
+from carrel.work.audience import notify_about
 from carrel.work.directory import Directory
 from carrel.work.model import Party, PartyKind, Status, Task
 from carrel.work.moves import enter_status, refuse_chat
-from carrel.work.notices import Recipient, TaskNotice, notify_recipients
 from carrel.work.permissions import Actor, actor_of, readable_task
 
 Parties = list[tuple[PartyKind, str]]
@@ -76,7 +77,7 @@ def assign(
         return changed
     recipients = sorted(Recipient(kind, party, "assignment") for kind, party in new if (kind, party) != actor.party)
     text = f"{actor.name} assigned you to this task: {changed.title}"
-    notify_recipients(tx, access, TaskNotice(task=changed, actor=actor, text=text), recipients, rules)
+    notify_about(tx, access, actor, changed, text, recipients, rules)
     return changed
 
 

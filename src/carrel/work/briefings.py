@@ -9,13 +9,13 @@ from carrel.agents import account_settings, every_agent
 from carrel.journal import Entry, entries_by_id, entries_of_task, unheard_messages
 from carrel.kernel import Access
 from carrel.kernel.limits import TEAM_SHOWN_MAX
+from carrel.notices import Notice, NoticeType, notices_of
 from carrel.records import FileShape, attachment_heads
 from carrel.runs import Run
 from carrel.storage import Tx
-from carrel.work import notice_store, store
+from carrel.work import store
 from carrel.work.directory import Directory
-from carrel.work.model import NoticeType, PartyKind, Task
-from carrel.work.notice_store import Notice
+from carrel.work.model import PartyKind, Task
 from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
 from carrel.work.thread import is_from_before
@@ -95,7 +95,7 @@ def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> Task
         return None
     directory, source = Directory(tx, access), run.source()
     is_of_task = run.session_key.task_id == task.id
-    notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
+    notices = notices_of(tx, access, [run.id]).get(run.id, [])
     newest = notices[-1] if notices else None
     author, author_kind = directory.name_of("user", run.actor_id) or "a person", "user"
     if run.auto_run_id is not None:

@@ -18,7 +18,6 @@ S = TypeVar("S", bound=str)
 Status = Literal["inbox", "assigned", "in_progress", "review", "done", "blocked", "archived"]
 BoardStatus = Literal["todo", "doing", "blocked", "done", "archived"]
 PartyKind = Literal["user", "agent"]
-NoticeType = Literal["mention", "assignment", "thread_update", "status_change", "response_request", "stalled"]
 CreatedBy = Literal["user", "agent", "classifier", "import", "webhook"]
 
 # The state machine. A status without transitions is final; only reopening leads from `done` back to `review`.

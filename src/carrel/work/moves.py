@@ -3,11 +3,13 @@
 from msgspec import Struct, structs
 
 from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.notices import Recipient
 from carrel.runs import Rules, cancel
 from carrel.sessions import close_generation
 from carrel.storage import Tx
-from carrel.work import notice_store, store
+from carrel.work import run_store, store
 from carrel.work.activities import publish, record
+from carrel.work.audience import audience_of, notify_about
 from carrel.work.directory import Directory
 from carrel.work.model import (
     CLOSING,
@@ -22,7 +24,6 @@ from carrel.work.model import (
     read_status,
     statuses_meant,
 )
-from carrel.work.notices import Recipient, TaskNotice, audience_of, notify_recipients
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.positions import first_rank
 
@@ -127,7 +128,7 @@ def enter_status(
         if actor.is_answering and actor.task_id == task.id:
             # Others wait for its answer: agents hear of the move together with the answer, see `run_ends`.
             recipients = [each for each in recipients if each.kind == "user"]
-        notify_recipients(tx, access, TaskNotice(task=changed, actor=actor, text=summary), recipients, rules)
+        notify_about(tx, access, actor, changed, summary, recipients, rules)
     return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
 
 
@@ -147,8 +148,8 @@ def _take_assignees_off(tx: Tx, access: Access, actor: Actor, task: Task) -> Non
 def _close(tx: Tx, access: Access, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Cancel agents' pending runs on this task and close its sessions; a running run finishes in its session."""
     reason = CLOSING[task.status]
-    waiting = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
-    closable = notice_store.closable_lanes_of_task(tx, access, task.id)
+    waiting = [run for run in run_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
+    closable = run_store.closable_lanes_of_task(tx, access, task.id)
     closed, cancelled = list[str](), list[str]()
     for key in sorted({*closable, *(run.key for run in waiting)}):
         # Closed first: cancelling a waiting run would otherwise close its session.
@@ -182,7 +183,7 @@ def stop_task(tx: Tx, access: Access, task_id: str, rules: Rules) -> Moved:
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("stop")
     refuse_chat(task)
-    live = notice_store.live_runs_of_task(tx, access, task.id)
+    live = run_store.live_runs_of_task(tx, access, task.id)
     cancelled = tuple(run.id for run in live if cancel(tx, access, run.id, "stopped") is not None)
     if "blocked" not in MOVES[task.status]:
         return Moved(task=task, changed=False, cancelled_runs=cancelled)

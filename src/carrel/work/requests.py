@@ -6,15 +6,16 @@ from msgspec import UNSET, UnsetType
 
 from carrel.kernel import MS_PER_HOUR, Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import RESPONSE_RECIPIENTS_MAX, RESPONSE_REQUEST_CHARS_MAX, RESPONSE_REQUEST_HOURS
+from carrel.notices import Recipient
 from carrel.runs import Rules
 from carrel.storage import Tx
-from carrel.work import notice_store, store
+from carrel.work import store
 from carrel.work.activities import record
+from carrel.work.audience import notify_about
 from carrel.work.directory import Directory
 from carrel.work.model import Task
-from carrel.work.notice_store import ResponseRequest
-from carrel.work.notices import Recipient, TaskNotice, notify_recipients
 from carrel.work.permissions import Actor, readable_task
+from carrel.work.store import ResponseRequest
 
 
 class Requested(Shape, frozen=True, kw_only=True):
@@ -62,14 +63,14 @@ def request_responses(
             skipped.append(Skipped(slug=slug, reason=reason, hint=_hint(slug, reason, actor, directory, task)))
             continue
         agent_id = directory.agent_id(slug, "recipientSlugs")
-        news = TaskNotice(task=task, actor=actor, text=message)
-        told = notify_recipients(tx, access, news, [Recipient("agent", agent_id, "response_request")], rules)
+        asking = [Recipient("agent", agent_id, "response_request")]
+        told = notify_about(tx, access, actor, task, message, asking, rules)
         if not told or told[0].run_id is None:
             skipped.append(Skipped(slug=slug, reason="waiting"))
             continue
         store.subscribe(tx, access, task.id, "agent", agent_id)
         asked = ResponseRequest(task_id=task.id, agent_id=agent_id, run_id=told[0].run_id)
-        notice_store.put_request(tx, access, asked)
+        store.put_request(tx, access, asked)
         requested.append(Requested(slug=slug, run_id=told[0].run_id))
     if requested:
         names = ", ".join(one.slug for one in requested)
@@ -96,7 +97,7 @@ def _why_not(
         return "self"
     if not agent.enabled or (is_chat and agent.id != directory.orchestrator):
         return "not_found"
-    last = notice_store.request_of(tx, access, task_id, agent.id)
+    last = store.request_of(tx, access, task_id, agent.id)
     if last is None or last.answered_at is not None:
         return None
     if last.delivered_at is None:

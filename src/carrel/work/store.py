@@ -1,4 +1,4 @@
-"""The SQL of tasks, their parties and their dependencies."""
+"""The SQL of tasks, their parties, their dependencies, and the responses that agents were asked for."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -9,8 +9,7 @@ from msgspec import Struct, structs
 
 from carrel.journal import json_text
 from carrel.kernel import Access
-from carrel.runs import Run
-from carrel.storage import FLAG, Row, Table, Tx, in_list, json_column
+from carrel.storage import FLAG, Table, Tx, in_list, json_column
 from carrel.visibility import seen_tasks
 from carrel.work.model import Party, PartyKind, Searchable, Status, Task, TaskFilter, statuses_meant
 
@@ -263,46 +262,6 @@ def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[
     )
 
 
-# Only runs of these kinds bring a task something that others wait for: an answer in its thread.
-ANSWERING_KINDS = ("notification", "external_user")
-
-
-class TaskRelation(Struct, frozen=True, kw_only=True):
-    """How a run relates to tasks: its task, whether it is a tick, of a begun plan, and limited to spaces."""
-
-    task_id: str | None = None
-    is_tick: bool = False
-    is_planned: bool = False
-    is_limited: bool = False
-    # Whether it ends with an answer in the thread, and whether it is a heartbeat, which does not.
-    is_answering: bool = False
-    is_heartbeat: bool = False
-
-
-# The plan that the run's agent works on was approved; from then on its tasks decide its status.
-_IS_PLANNED = (
-    "EXISTS (SELECT 1 FROM tasks JOIN plans ON plans.account_id = :account AND plans.id = tasks.plan_id "
-    "WHERE tasks.account_id = :account AND tasks.id = runs.task_id AND plans.agent_id = runs.agent_id "
-    "AND plans.status IN ('working', 'blocked', 'failed'))"
-)
-
-
-def place_of_run(tx: Tx, access: Access, run_id: str, run: Run | None = None) -> TaskRelation:
-    """Return how a run relates to tasks; `run` is that run, if already read."""
-    if run is not None and run.id == run_id and run.task_id is None:
-        row: Row | None = (None, run.auto_run_id, run.space_ids, 0, run.provenance_kind)
-    else:
-        columns = f"task_id, auto_run_id, space_ids, {_IS_PLANNED}, provenance_kind"
-        row = tx.one(f"SELECT {columns} FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
-    if row is None:
-        return TaskRelation()
-    task_id, auto_run_id, space_ids, is_planned, kind = row
-    return TaskRelation(
-        task_id=task_id, is_tick=auto_run_id is not None, is_planned=bool(is_planned),
-        is_limited=space_ids is not None, is_answering=kind in ANSWERING_KINDS, is_heartbeat=kind == "heartbeat",
-    )  # fmt: skip
-
-
 def tasks_beside(
     tx: Tx, access: Access, status: Status, rank: float, task_id: str, own: str, *, above: bool, limit: int
 ) -> list[Task]:  # fmt: skip
@@ -317,3 +276,42 @@ def lowest_rank(tx: Tx, access: Access, status: Status) -> float | None:
     """Return the rank of the first task in a column; None if it is empty."""
     sql = "SELECT min(sort_index) FROM tasks WHERE account_id = :account AND status = :status AND is_chat = 0"
     return tx.value(sql, access, status=status)
+
+
+class ResponseRequest(Struct, frozen=True, kw_only=True):
+    """The newest response that an agent was asked for on a task."""
+
+    task_id: str
+    agent_id: str
+    run_id: str
+    delivered_at: int | None = None
+    answered_at: int | None = None
+
+
+_REQUESTS = Table("response_requests", ResponseRequest, key=("account_id", "task_id", "agent_id"))
+_OF_AGENT = "account_id = :account AND task_id = :task_id AND agent_id = :agent_id"
+
+
+def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseRequest | None:
+    """Return the newest request for a response from an agent on a task."""
+    sql = f"{_REQUESTS.select} WHERE {_OF_AGENT}"
+    return _REQUESTS.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
+
+
+def put_request(tx: Tx, access: Access, request: ResponseRequest) -> None:
+    """Write a request to an agent, replacing the earlier one."""
+    tx.run(_REQUESTS.upsert, access, **_REQUESTS.values(request))
+
+
+def deliver_request(tx: Tx, access: Access, task_id: str, agent_id: str, run_id: str) -> None:
+    """Record that an agent received the request that a run brings."""
+    only = f"{_OF_AGENT} AND run_id = :run_id AND delivered_at IS NULL"
+    sql = f"UPDATE response_requests SET delivered_at = :now WHERE {only}"
+    tx.run(sql, access, task_id=task_id, agent_id=agent_id, run_id=run_id, now=tx.now)
+
+
+def answer_request(tx: Tx, access: Access, task_id: str, agent_id: str, *, run_id: str | None = None) -> None:
+    """Record that an agent answered its request, or that the given run will not bring the answer."""
+    only, values = ("", {}) if run_id is None else (" AND run_id = :run_id", {"run_id": run_id})
+    sql = f"UPDATE response_requests SET answered_at = :now WHERE {_OF_AGENT} AND answered_at IS NULL{only}"
+    tx.run(sql, access, task_id=task_id, agent_id=agent_id, now=tx.now, **values)

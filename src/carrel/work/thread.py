@@ -7,16 +7,17 @@ from msgspec import Struct, structs
 from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task
 from carrel.kernel import Access, Code, Provenance, Refusal, Shape, invalid, iso
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
+from carrel.notices import Notified
 from carrel.records import use_files
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.topics import messages_of_topic, readable_topic
-from carrel.work import notice_store, store
+from carrel.work import run_store, store
 from carrel.work.activities import publish
+from carrel.work.audience import audience_of, notify_about
 from carrel.work.directory import Directory
 from carrel.work.mentions import MentionShape, read_mentions
 from carrel.work.model import CLOSING, Task
-from carrel.work.notices import Notified, TaskNotice, audience_of, notify_recipients
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.shapes import Activity, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
 
@@ -131,15 +132,14 @@ def distribute(
     for party in own:
         store.mark_seen(tx, access, task.id, *party, entry.seq)
     if actor.kind == "agent":
-        notice_store.answer_request(tx, access, task.id, actor.id)
+        store.answer_request(tx, access, task.id, actor.id)
     changed = store.save_task(tx, access, structs.replace(task, last_message_at=entry.created_at))
     publish(tx, access, "task.updated", changed)
     recipients = audience_of(tx, access, changed, directory).of_message(actor.party, mentions or [], answers=answers)
     recipients = [each for each in recipients if each.kind == "user" or each.id not in besides]
     if is_from_before(tx, access, task, entry):
         recipients = [each for each in recipients if each.kind == "user"]
-    news = TaskNotice(task=changed, actor=actor, text=entry.content or "(a file)", entry=entry)
-    return notify_recipients(tx, access, news, recipients, rules)
+    return notify_about(tx, access, actor, changed, entry.content or "(a file)", recipients, rules, entry)
 
 
 def is_from_before(tx: Tx, access: Access, task: Task, entry: Entry) -> bool:
@@ -175,7 +175,7 @@ def read_thread(
     task, _ = readable_task(tx, access, item_id)
     entries = entries_of_task(tx, access, task.id, "thread", limit=limit, before=before)
     parties = [party for party in store.parties_of(tx, access, task.id) if party.seen_seq]
-    running = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state == "running"]
+    running = [run for run in run_store.live_runs_of_task(tx, access, task.id) if run.state == "running"]
     return Thread(
         messages=thread_messages(tx, access, entries, Directory(tx, access)),
         seen_by=[Seen(kind=one.kind, id=one.party_id, seq=one.seen_seq, at=iso(one.seen_at)) for one in parties],
