@@ -10,7 +10,7 @@ from msgspec import structs
 
 from carrel.board import followup_duty, observe_delegated_runs
 from carrel.board.followups import Position, position_at
-from carrel.board.store import FOLLOWUPS_DUE
+from carrel.board.store import FOLLOWUPS
 from carrel.journal import Entry, entries_of_session
 from carrel.kernel import MS_PER_MINUTE, SessionKey
 from carrel.kernel.settings import FollowupsSettings
@@ -177,7 +177,7 @@ async def test_a_follow_up_starts_no_run_and_ends_with_the_run_that_it_watches(w
     assert [run.id for run in await watched.engine.runs(TELLER)] == [held.id]
     assert len(await watched.engine.runs(watched.talk.asker)) == 1
     await watched.engine.end(held)
-    assert await watched.engine.read(FOLLOWUPS_DUE.next_due) is None
+    assert await watched.engine.read(FOLLOWUPS.next_due) is None
     await watched.at(15)
     assert len(await watched.said()) == 1
 
@@ -225,7 +225,7 @@ async def test_a_spawned_run_is_looked_after(watched: Watched) -> None:
 
 async def test_a_run_that_a_person_started_is_not_looked_after(watched: Watched) -> None:
     await watched.engine.say(TELLER, "how many?")
-    assert await watched.engine.read(FOLLOWUPS_DUE.next_due) is None
+    assert await watched.engine.read(FOLLOWUPS.next_due) is None
 
 
 async def test_an_empty_ladder_looks_after_nothing(store_url: str) -> None:
@@ -233,7 +233,7 @@ async def test_an_empty_ladder_looks_after_nothing(store_url: str) -> None:
     async with open_talk(store_url, working=False) as talk:
         observe_delegated_runs(talk.engine.db, off)
         await Watched(talk, off).hand_over()
-        assert await talk.engine.read(FOLLOWUPS_DUE.next_due) is None
+        assert await talk.engine.read(FOLLOWUPS.next_due) is None
 
 
 @requirement("S4.follow.cadence")
@@ -241,7 +241,7 @@ async def test_a_requested_response_is_looked_after_and_other_notices_are_not(st
     async with open_desk(store_url) as desk:
         observe_delegated_runs(desk.db, LADDER)
         task = await desk.create("writer")
-        assert await desk.read(FOLLOWUPS_DUE.next_due) is None, "an assignment hands nothing over"
+        assert await desk.read(FOLLOWUPS.next_due) is None, "an assignment hands nothing over"
         await desk.work_off()
         asked = await desk.request(task, "critic", access=desk.agent("writer"))
         desk.advance(600)

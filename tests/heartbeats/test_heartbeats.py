@@ -11,7 +11,7 @@ from msgspec import structs
 from carrel.access import owner_of_default
 from carrel.agents import change_agent, require_agent
 from carrel.heartbeats import heartbeat_duty
-from carrel.heartbeats.heartbeats import HEARTBEATS
+from carrel.heartbeats.store import HEARTBEATS
 from carrel.journal import NewEntry, append_entry, entries_of_session, entries_of_task
 from carrel.kernel import MS_PER_DAY, Access, Provenance, SessionKey, iso
 from carrel.kernel.limits import HEARTBEAT_ENTRIES_MAX, STALL_PAUSES_MINUTES
@@ -254,9 +254,9 @@ async def test_a_task_that_the_agent_may_not_read_does_not_wake_it(office: Offic
 
 @requirement("S0.heartbeat")
 async def test_another_interval_takes_effect_at_once_and_a_disabled_agent_gets_none(office: Office) -> None:
-    rung = office.db.bell(HEARTBEATS).version
+    rung = office.db.bell(HEARTBEATS.bell).version
     await office.profile(heartbeat_minutes=60)
-    assert office.db.bell(HEARTBEATS).version > rung
+    assert office.db.bell(HEARTBEATS.bell).version > rung
     await office.task()
     office.advance(30)
     assert await office.beat() == []

@@ -42,7 +42,7 @@ STORE_SIGNATURES = {
     "carrel.modes.auto.store.expire_leases": ENGINE,
     "carrel.delivery.extraction_store.extractions_due": ENGINE,
     "carrel.delivery.extraction_store.next_extraction_due": ENGINE,
-    "carrel.goals.store.NotesDue": ENGINE,
+    "carrel.goals.store.PlansNoted": ENGINE,
     "carrel.search.store.rebuilds_due": ENGINE,
     "carrel.board.ingest_store.next_ingest_due": ENGINE,
     "carrel.board.ingest_store.accounts_with_ingests": ENGINE,

@@ -224,7 +224,7 @@ WORK = (
     Mutant(
         "a task stays assigned to a user who was removed",
         "work/assignments.py",
-        '        take_off(tx, access, actor, task, [("user", user_id)], directory, Rules())',
+        '        take_off(tx, access, actor, task, [("user", user_id)], Rules())',
         "        pass",
         f"{_FOLDER}/test_tasks.py",
     ),
@@ -266,15 +266,15 @@ WORK = (
     Mutant(
         "an agent that is disabled is assigned",
         "work/assignments.py",
-        "    _require_enabled(directory, new)",
-        "    pass",
+        'if kind == "agent" and not directory.agents[party].enabled:',
+        "if False:",
         f"{_FOLDER}/test_assignments.py",
     ),
     Mutant(
         "an agent that is disabled is asked",
         "work/requests.py",
-        "if not agent.enabled or (is_chat",
-        "if (is_chat",
+        "directory.agents.values() if one.enabled]",
+        "directory.agents.values()]",
         f"{_FOLDER}/test_requests.py",
     ),
     Mutant(

@@ -22,8 +22,6 @@ from carrel.runs import Claim, Run, RunChanged, about_run, run_by_id
 from carrel.sessions import Session, lock_lane, session_by_id
 from carrel.storage import Database, StepDuty, Tx
 
-# The bell that is rung when a run should be checked soon.
-FOLLOWUPS = "followups"
 _ENDS = ("completed", "failed", "cancelled")
 
 
@@ -72,20 +70,13 @@ def _begin(tx: Tx, run: Claim, position: Position) -> None:
     store.begin_followup(tx, run.access, followup)
     # For later ones, the duty looks every few seconds anyway.
     if due_at - tx.now <= SAFETY_POLL_SECONDS * MS_PER_SECOND:
-        tx.wake(FOLLOWUPS)
+        tx.wake(store.FOLLOWUPS.bell)
 
 
 def followup_duty(db: Database, settings: FollowupsSettings) -> StepDuty[Followup]:
     """Return the duty that checks the delegated runs of a store."""
-    return StepDuty(
-        db,
-        "followups",
-        FOLLOWUPS,
-        store.FOLLOWUPS_DUE,
-        partial(_follow_up, settings=settings),
-        items_max=FOLLOWUPS_AT_A_TIME,
-        retry_seconds=FOLLOWUP_RETRY_SECONDS,
-    )
+    step = partial(_follow_up, settings=settings)
+    return StepDuty(db, store.FOLLOWUPS, step, items_max=FOLLOWUPS_AT_A_TIME, retry_seconds=FOLLOWUP_RETRY_SECONDS)
 
 
 def _follow_up(tx: Tx, item: Followup, settings: FollowupsSettings) -> None:

@@ -309,7 +309,7 @@ class Followup(Struct, frozen=True, kw_only=True):
 
 
 _TABLE = Table("followups", Followup, key=("account_id", "run_id"))
-FOLLOWUPS_DUE = Due(_TABLE)
+FOLLOWUPS = Due(_TABLE, "followups")
 _ONE = "account_id = :account AND run_id = :run_id"
 
 

@@ -9,7 +9,6 @@ from carrel.storage import Table, Tx, in_list
 
 _BUDGETS = Table("budgets", Budget, key=("account_id", "name"), without=("source",))
 _PERIODS = Table("budget_periods", BudgetPeriod)
-_CHANGED = ", ".join(f"{field} = :{field}" for field in _BUDGETS.fields if field != "name")
 _PERIOD = "account_id = :account AND since = :since AND name = :name AND subject = :subject"
 # The days on which current periods began: today, the first of the month, and 0 for budgets that are forever.
 _NOW = "since IN (:day, :month, 0)"
@@ -52,8 +51,7 @@ def count_budgets(tx: Tx, access: Access) -> int:
 
 def write_budget(tx: Tx, access: Access, budget: Budget) -> None:
     """Write a budget, replacing one of that name."""
-    sql = f"{_BUDGETS.insert} ON CONFLICT (account_id, name) DO UPDATE SET {_CHANGED}"
-    tx.run(sql, access, **{field: getattr(budget, field) for field in _BUDGETS.fields})
+    tx.run(_BUDGETS.upsert, access, **{field: getattr(budget, field) for field in _BUDGETS.fields})
 
 
 def delete_budget(tx: Tx, access: Access, name: str) -> bool:

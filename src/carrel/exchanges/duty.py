@@ -46,14 +46,9 @@ class Exchanges:
         self._channels = channels
         self._flows: Flows = {"send": SendFlow(settings, rules), "spawn": SpawnFlow(settings, rules)}
         self._steps = StepDuty(
-            db,
-            "exchanges",
-            store.EXCHANGES,
-            store.STEPS_DUE,
-            self._advance,
-            items_max=limits.EXCHANGES_AT_A_TIME,
+            db, store.STEPS, self._advance, items_max=limits.EXCHANGES_AT_A_TIME,
             retry_seconds=limits.EXCHANGE_BROKEN_SECONDS,
-        )
+        )  # fmt: skip
         self._posts = _ChannelPosts(db, channels, self._flows)
 
     async def round(self) -> float:
@@ -96,7 +91,7 @@ class _ChannelPosts(LeasedDuty[Exchange]):
     name = "announcements"
     bell = store.EXCHANGES
     items_max = limits.POSTS_AT_A_TIME
-    next_due = staticmethod(store.POSTS_DUE.next_due)
+    next_due = staticmethod(store.POSTS.next_due)
 
     def __init__(self, db: Database, channels: Channels, flows: Flows) -> None:
         super().__init__(db)
@@ -105,7 +100,7 @@ class _ChannelPosts(LeasedDuty[Exchange]):
 
     def take(self, tx: Tx, limit: int) -> list[Exchange]:
         """Lease results that are to be posted now."""
-        locked = [lock(tx, seen) for seen in store.POSTS_DUE.take(tx, limit)]
+        locked = [lock(tx, seen) for seen in store.POSTS.take(tx, limit)]
         due = [
             one for one in locked if one is not None and one.state == "open" and (one.due_at or tx.now + 1) <= tx.now
         ]

@@ -22,8 +22,8 @@ _KEEP = {
     for after in MOVES
 }
 # Exchanges with another step to take, and those whose result has to be posted on a channel.
-STEPS_DUE = Due(_TABLE, "step <> 'carry'")
-POSTS_DUE = Due(_TABLE, "step = 'carry'")
+STEPS = Due(_TABLE, EXCHANGES, "step <> 'carry'")
+POSTS = Due(_TABLE, EXCHANGES, "step = 'carry'")
 
 
 def begin_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:

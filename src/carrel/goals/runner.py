@@ -10,7 +10,7 @@ from carrel.goals import store
 from carrel.goals.goals import delete_goal, delete_plan
 from carrel.goals.plans import hold_plan
 from carrel.goals.store import PlanNote
-from carrel.goals.transitions import PLANS, follow_plan, note
+from carrel.goals.transitions import follow_plan, note
 from carrel.kernel import system_access
 from carrel.kernel.limits import PLAN_NOTE_RETRY_SECONDS, PLAN_NOTES_AT_A_TIME, SESSION_GOALS_MAX
 from carrel.runs import Rules, RunChanged
@@ -21,15 +21,8 @@ from carrel.work import TaskChanged
 
 def plan_duty(db: Database, rules: Rules) -> StepDuty[PlanNote]:
     """Return the duty that applies the results of runs and tasks to their plans, and starts what has become ready."""
-    return StepDuty(
-        db,
-        "plans",
-        PLANS,
-        store.NOTES_DUE,
-        partial(_follow_noted, rules=rules),
-        items_max=PLAN_NOTES_AT_A_TIME,
-        retry_seconds=PLAN_NOTE_RETRY_SECONDS,
-    )
+    step = partial(_follow_noted, rules=rules)
+    return StepDuty(db, store.PLANS_NOTED, step, items_max=PLAN_NOTES_AT_A_TIME, retry_seconds=PLAN_NOTE_RETRY_SECONDS)
 
 
 def _follow_noted(tx: Tx, item: PlanNote, rules: Rules) -> None:

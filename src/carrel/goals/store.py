@@ -55,38 +55,37 @@ def goal_by_id(tx: Tx, access: Access, goal_id: str, *, hold: bool = False) -> G
 
 def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = None, limit: int) -> list[Goal]:
     """Return the goals of a session below an id, newest first."""
-    older, values = ("", {}) if before is None else (" AND id < :before", {"before": before})
-    sql = f"{_SELECT_GOAL} AND key = :key{older} ORDER BY id DESC LIMIT :limit"
-    return _GOALS.rows(tx.all(sql, access, key=key, limit=limit, **values))
+    return _newest_goals(tx, access, "key = :key", {"key": key}, before, limit)
 
 
 def goals_seen(tx: Tx, access: Access, *, before: str | None = None, limit: int) -> list[Goal]:
     """Return the goals below an id of all sessions that the caller may see, newest first."""
-    seen, values = seen_of_sessions(tx, access, table="goals")
-    if before is not None:
-        seen, values = f"{seen} AND id < :before", values | {"before": before}
-    sql = f"{_SELECT_GOAL} AND {seen} ORDER BY id DESC LIMIT :limit"
-    return _GOALS.rows(tx.all(sql, access, limit=limit, **values))
+    return _newest_goals(tx, access, *seen_of_sessions(tx, access, table="goals"), before, limit)
 
 
 def goals_made_by(
     tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None, before: str | None, limit: int
 ) -> list[Goal]:  # fmt: skip
     """Return the goals below an id that somebody created with an agent, newest first."""
-    where, values = _made_by(made_by, agent_id, status)
-    if before is not None:
-        where, values = f"{where} AND id < :before", values | {"before": before}
-    return _GOALS.rows(tx.all(f"{_SELECT_GOAL}{where} ORDER BY id DESC LIMIT :limit", access, limit=limit, **values))
+    return _newest_goals(tx, access, *_made_by(made_by, agent_id, status), before, limit)
+
+
+def _newest_goals(
+    tx: Tx, access: Access, where: str, values: dict[str, object], before: str | None, limit: int
+) -> list[Goal]:  # fmt: skip
+    older = "" if before is None else " AND id < :before"
+    sql = f"{_SELECT_GOAL} AND {where}{older} ORDER BY id DESC LIMIT :limit"
+    return _GOALS.rows(tx.all(sql, access, limit=limit, before=before, **values))
 
 
 def count_goals_made_by(tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None) -> int:
     """Return how many goals somebody created with an agent."""
     where, values = _made_by(made_by, agent_id, status)
-    return tx.value(f"SELECT count(*) FROM goals WHERE account_id = :account{where}", access, **values) or 0
+    return tx.value(f"SELECT count(*) FROM goals WHERE account_id = :account AND {where}", access, **values) or 0
 
 
 def _made_by(made_by: str, agent_id: str, status: str | None) -> tuple[str, dict[str, object]]:
-    where = " AND made_by = :made_by AND agent_id = :agent_id"
+    where = "made_by = :made_by AND agent_id = :agent_id"
     values = dict[str, object](made_by=made_by, agent_id=agent_id)
     return (where, values) if status is None else (f"{where} AND status = :status", values | {"status": status})
 
@@ -159,11 +158,11 @@ def note_plan(tx: Tx, access: Access, plan_id: str) -> None:
     tx.run(sql, access, id=tx.new_id("note"), plan_id=plan_id, now=tx.now)
 
 
-class NotesDue(Due[PlanNote]):
-    """Notes of all accounts that are due, one of each plan."""
+class PlansNoted(Due[PlanNote]):
+    """Plans of all accounts with due notes."""
 
     def take(self, tx: Tx, limit: int) -> list[PlanNote]:
-        """Return plans with due notes."""
+        """Return each of them once."""
         sql = (
             f"SELECT {_NOTES.columns} FROM plan_notes WHERE due_at <= :now "
             "GROUP BY account_id, plan_id ORDER BY min(due_at) LIMIT :limit"
@@ -171,7 +170,7 @@ class NotesDue(Due[PlanNote]):
         return _NOTES.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
-NOTES_DUE = NotesDue(_NOTES)
+PLANS_NOTED = PlansNoted(_NOTES, "plans")
 
 
 def notes_of_plan(tx: Tx, access: Access, plan_id: str) -> list[str]:

@@ -20,8 +20,6 @@ from carrel.work import Progress, Task, hold_planned, move_planned, progress_of,
 
 ENDED_TASKS = ("done", "archived")
 _CANCELLED = "Its run was cancelled."
-# The bell that is rung when something in a plan may have changed.
-PLANS = "plans"
 # A plan waits until the plans it depends on have one of these.
 _PASSED = ("completed", "skipped", "cancelled")
 
@@ -124,7 +122,7 @@ def publish_plan(tx: Tx, access: Access, name: str, plan: Plan) -> None:
 def note(tx: Tx, access: Access, plan_id: str) -> None:
     """Have a plan checked in a transaction of its own."""
     store.note_plan(tx, access, plan_id)
-    tx.wake(PLANS)
+    tx.wake(store.PLANS_NOTED.bell)
 
 
 def follow_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:

@@ -34,8 +34,6 @@ from carrel.storage import Database, StepDuty, Tx
 from carrel.visibility import tasks_seen
 from carrel.work import tasks_by_id
 
-# The bell that is rung when the heartbeats of an agent have changed.
-HEARTBEATS = "heartbeats"
 _log = getLogger("carrel.work")
 
 
@@ -55,7 +53,7 @@ def _follow_agent(tx: Tx, changed: AgentChanged) -> None:
         return
     first = Heartbeat(account_id=changed.access.account_id, agent_id=agent.id, due_at=tx.now + interval, seq=tx.tick())
     store.put_heartbeat(tx, changed.access, first)
-    tx.wake(HEARTBEATS)
+    tx.wake(store.HEARTBEATS.bell)
 
 
 def _interval_ms(agent: Agent) -> int | None:
@@ -69,14 +67,9 @@ def _interval_ms(agent: Agent) -> int | None:
 
 def heartbeat_duty(db: Database, rules: Rules) -> StepDuty[Heartbeat]:
     """Return the duty that sends the agents of a store their heartbeats."""
+    step = partial(_step, rules=rules)
     return StepDuty(
-        db,
-        "heartbeats",
-        HEARTBEATS,
-        store.HEARTBEATS_DUE,
-        partial(_step, rules=rules),
-        items_max=limits.HEARTBEATS_AT_A_TIME,
-        retry_seconds=limits.HEARTBEAT_RETRY_SECONDS,
+        db, store.HEARTBEATS, step, items_max=limits.HEARTBEATS_AT_A_TIME, retry_seconds=limits.HEARTBEAT_RETRY_SECONDS
     )
 
 

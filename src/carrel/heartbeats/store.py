@@ -42,7 +42,7 @@ class TaskToLookAt(Struct, frozen=True):
 
 
 _TABLE = Table("heartbeats", Heartbeat, key=("account_id", "agent_id"))
-HEARTBEATS_DUE = Due(_TABLE)
+HEARTBEATS = Due(_TABLE, "heartbeats")
 
 
 def put_heartbeat(tx: Tx, access: Access, heartbeat: Heartbeat) -> None:

@@ -31,7 +31,7 @@ from carrel.notifications import OWNERS
 from carrel.runs import Rules, deliver
 from carrel.sessions import LaneChange, change_lane, clean_title, find_session, lane_of, make_lane
 from carrel.storage import Tx
-from carrel.work import Actor, Directory, NewTask, Task, create_task, post_report, readable_task
+from carrel.work import Actor, NewTask, Task, create_task, directory_of, post_report, readable_task
 
 # Another delivery about the same thing may have created its task at the same moment: the second try finds it.
 _TRIES = 2
@@ -100,7 +100,7 @@ def _present(tx: Tx, access: Access, task_id: str) -> Task | None:
 
 def _new_task(tx: Tx, access: Access, webhook: Webhook, title: str, text: str) -> NewTask:
     settings, slugs = webhook.settings, tuple(filter(None, (webhook.settings.assignee,)))
-    agents, users = Directory(tx, access).parties(slugs, f"webhooks.{webhook.name}.assignee")
+    agents, users = directory_of(tx, access).parties(slugs, f"webhooks.{webhook.name}.assignee")
     return NewTask(
         title=title,
         description=text,

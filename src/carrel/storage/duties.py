@@ -143,15 +143,15 @@ class Duty(Generic[Item]):
 class Due(Generic[Waiting]):
     """The rows of a table that are worked on once `due_at` has come, in all accounts; `only` narrows them.
 
-    Taking them locks none.
+    The bell is rung when one may be due. Taking them locks none.
     """
 
-    def __init__(self, table: Table[Waiting], only: str = "") -> None:
+    def __init__(self, table: Table[Waiting], bell: str, only: str = "") -> None:
         own, same = f" AND {only}" if only else "", " AND ".join(f"{column} = :{column}" for column in table.key)
         self._next = f"SELECT due_at FROM {table.name} WHERE due_at IS NOT NULL{own} ORDER BY due_at LIMIT 1"
         self._taken = f"{table.select} WHERE due_at <= :now{own} ORDER BY due_at LIMIT :limit"
         self._postponed = f"UPDATE {table.name} SET due_at = :until WHERE {same} AND due_at <= :now{own}"
-        self._table = table
+        self._table, self.bell = table, bell
 
     def next_due(self, tx: Tx) -> int | None:
         """When the next row is due."""
@@ -170,14 +170,15 @@ class Due(Generic[Waiting]):
 class StepDuty(Duty[Waiting]):
     """Work in which every step is one transaction; `step` locks a row and does what is still due.
 
-    A row whose step fails is postponed.
+    A row whose step fails is postponed. It is called by the name of its bell, unless it has one of its own.
     """
 
     def __init__(
-        self, db: Database, name: str, bell: str, due: Due[Waiting], step: Callable[[Tx, Waiting], None], *,
-        items_max: int, retry_seconds: int, wait_seconds_max: float = SAFETY_POLL_SECONDS,
+        self, db: Database, due: Due[Waiting], step: Callable[[Tx, Waiting], None], *, items_max: int,
+        retry_seconds: int, wait_seconds_max: float = SAFETY_POLL_SECONDS, name: str = "",
     ) -> None:  # fmt: skip
-        self.name, self.bell, self.items_max, self.wait_seconds_max = name, bell, items_max, wait_seconds_max
+        self.name, self.bell = name or due.bell, due.bell
+        self.items_max, self.wait_seconds_max = items_max, wait_seconds_max
         super().__init__(db)
         self._due, self._step, self._retry_ms = due, step, retry_seconds * MS_PER_SECOND
 

@@ -9,8 +9,11 @@ from carrel.work.admission import admit, is_reopened_since
 from carrel.work.assignments import assign_task
 from carrel.work.briefings import TaskBriefing, task_briefing, team_of
 from carrel.work.changes import visible_changes
-from carrel.work.directory import Directory
+from carrel.work.directory import directory_of
 from carrel.work.model import (
+    AGENT_STATUSES,
+    FIRST_STATUSES,
+    STATUSES,
     BlockedReason,
     Dependencies,
     Description,
@@ -22,7 +25,6 @@ from carrel.work.model import (
     TaskCriteria,
     TaskFilter,
     Title,
-    Words,
     check_metadata,
     shortest_path,
 )
@@ -60,13 +62,14 @@ from carrel.work.thread import (
 from carrel.work.why import explain_task
 
 __all__ = [
-    "Action", "Actor", "BlockedReason", "Dependencies", "Description", "Directory", "FoundTask", "Names", "NewTask",
-    "Posted", "Progress", "ResponseRequests", "Rights", "StatusWord", "Task", "TaskBriefing", "TaskChange",
-    "TaskChanged", "TaskCriteria", "TaskFilter", "TaskHistory", "TaskShape", "Thread", "ThreadMessage", "Title",
-    "Words", "actor_of", "admit", "assign_task", "change_task", "check_metadata", "create_task", "explain_task",
-    "hold_planned", "is_reopened_since", "list_tasks", "mark_read", "move_planned", "move_task", "needed_tasks",
-    "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report", "progress_of", "read_file",
-    "read_history", "read_thread", "readable_task", "release_planned", "reopen_task", "reorder_tasks",
-    "request_responses", "run_end_duty", "search_tasks", "shortest_path", "stall_duty", "start_planned", "stop_task",
-    "task_briefing", "task_shape", "task_shapes", "tasks_by_id", "tasks_planned", "team_of", "visible_changes",
+    "AGENT_STATUSES", "FIRST_STATUSES", "STATUSES", "Action", "Actor", "BlockedReason", "Dependencies", "Description",
+    "FoundTask", "Names", "NewTask", "Posted", "Progress", "ResponseRequests", "Rights", "StatusWord", "Task",
+    "TaskBriefing", "TaskChange", "TaskChanged", "TaskCriteria", "TaskFilter", "TaskHistory", "TaskShape", "Thread",
+    "ThreadMessage", "Title", "actor_of", "admit", "assign_task", "change_task", "check_metadata", "create_task",
+    "directory_of", "explain_task", "hold_planned", "is_reopened_since", "list_tasks", "mark_read", "move_planned",
+    "move_task", "needed_tasks", "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report",
+    "progress_of", "read_file", "read_history", "read_thread", "readable_task", "release_planned", "reopen_task",
+    "reorder_tasks", "request_responses", "run_end_duty", "search_tasks", "shortest_path", "stall_duty",
+    "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes", "tasks_by_id", "tasks_planned",
+    "team_of", "visible_changes",
 ]  # fmt: skip

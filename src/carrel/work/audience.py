@@ -10,7 +10,7 @@ from carrel.notices import News, Notified, Recipient, send_news
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import store
-from carrel.work.directory import Directory
+from carrel.work.directory import directory_of
 from carrel.work.mentions import MentionShape
 from carrel.work.model import Party, PartyKind, Task
 from carrel.work.permissions import Actor
@@ -91,8 +91,9 @@ class Audience(Struct, frozen=True, kw_only=True):
         return sorted(Recipient(kind, party, "status_change") for kind, party in told if (kind, party) != actor)  # type: ignore[arg-type]
 
 
-def audience_of(tx: Tx, access: Access, task: Task, directory: Directory) -> Audience:
+def audience_of(tx: Tx, access: Access, task: Task) -> Audience:
     """Return a task with everyone who could be notified about it; disabled agents cannot."""
+    directory = directory_of(tx, access)
     parties = tuple(
         party
         for party in store.parties_of(tx, access, task.id)

@@ -10,7 +10,6 @@ from carrel.storage import Tx
 from carrel.work import run_store, store
 from carrel.work.activities import publish, record
 from carrel.work.audience import audience_of, notify_about
-from carrel.work.directory import Directory
 from carrel.work.model import (
     CLOSING,
     MOVES,
@@ -124,7 +123,7 @@ def enter_status(
     record(tx, access, actor, changed, "moved", summary, **data)
     publish(tx, access, "task.moved", changed, **data, by={"kind": actor.kind, "id": actor.id})
     if not quiet:
-        recipients = audience_of(tx, access, changed, Directory(tx, access)).of_move(actor.party, after)
+        recipients = audience_of(tx, access, changed).of_move(actor.party, after)
         if actor.is_answering and actor.task_id == task.id:
             # Others wait for its answer: agents hear of the move together with the answer, see `run_ends`.
             recipients = [each for each in recipients if each.kind == "user"]
@@ -132,9 +131,9 @@ def enter_status(
     return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
 
 
-def agents_told_of_move(tx: Tx, access: Access, task: Task, actor: Actor, directory: Directory) -> list[Recipient]:
+def agents_told_of_move(tx: Tx, access: Access, task: Task, actor: Actor) -> list[Recipient]:
     """Return the agents that are notified when an actor moves a task to this status."""
-    told = audience_of(tx, access, task, directory).of_move(actor.party, task.status)
+    told = audience_of(tx, access, task).of_move(actor.party, task.status)
     return [each for each in told if each.kind == "agent"]
 
 

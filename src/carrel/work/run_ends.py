@@ -10,13 +10,13 @@ from msgspec import structs
 
 from carrel.agents import agent_by_id
 from carrel.journal import Entry, entries_of_run
-from carrel.kernel import SessionKey, limits, not_found, system_access
+from carrel.kernel import SessionKey, not_found, system_access
+from carrel.kernel.limits import TASK_RUN_END_RETRY_SECONDS, TASK_RUN_ENDS_AT_A_TIME
 from carrel.runs import Delivering, Rules, Run, RunChanged, run_by_id
 from carrel.sessions import close_generation
 from carrel.storage import Database, StepDuty, Tx
 from carrel.work import run_store, store
 from carrel.work.audience import notify_about
-from carrel.work.directory import Directory
 from carrel.work.model import Task
 from carrel.work.moves import agents_told_of_move, enter_status
 from carrel.work.permissions import agent_actor
@@ -24,8 +24,6 @@ from carrel.work.run_store import RunEnd
 from carrel.work.stalls import watch
 from carrel.work.thread import distribute, heard_before_reopening
 
-# The bell that is rung when a run of a task has ended.
-RUN_ENDS = "task_run_ends"
 _ENDS = ("completed", "failed", "cancelled")
 
 
@@ -47,7 +45,7 @@ def note_end(tx: Tx, changed: RunChanged) -> None:
         return
     if run.provenance_kind in run_store.ANSWERING_KINDS:
         run_store.note_run_end(tx, run.access, run.id, task.id)
-        tx.wake(RUN_ENDS)
+        tx.wake(run_store.RUN_ENDS.bell)
     key = SessionKey.stored(run.key)
     is_late = task.status == "done" or heard_before_reopening(tx, run.access, task, run.id)
     if key.task_id == task.id and run.started_at is not None and is_late:
@@ -56,14 +54,9 @@ def note_end(tx: Tx, changed: RunChanged) -> None:
 
 def run_end_duty(db: Database, rules: Rules) -> StepDuty[RunEnd]:
     """Return the duty that handles the ends of runs of tasks."""
+    step = partial(_handle, rules=rules)
     return StepDuty(
-        db,
-        "task_run_ends",
-        RUN_ENDS,
-        run_store.RUN_ENDS_DUE,
-        partial(_handle, rules=rules),
-        items_max=limits.TASK_RUN_ENDS_AT_A_TIME,
-        retry_seconds=limits.TASK_RUN_END_RETRY_SECONDS,
+        db, run_store.RUN_ENDS, step, items_max=TASK_RUN_ENDS_AT_A_TIME, retry_seconds=TASK_RUN_END_RETRY_SECONDS
     )
 
 
@@ -87,13 +80,13 @@ def handle_end(tx: Tx, run: Run, task: Task, rules: Rules) -> None:
     assert agent is not None, "an agent is never deleted"
     as_agent = structs.replace(access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
     actor = agent_actor(tx, as_agent, agent)
-    told, directory, move = run.source().type or None, Directory(tx, access), _move_of(tx, run, task)
-    following = [] if move is None else agents_told_of_move(tx, access, task, actor, directory)
+    told, move = run.source().type or None, _move_of(tx, run, task)
+    following = [] if move is None else agents_told_of_move(tx, access, task, actor)
     if reply is None:
         store.answer_request(tx, access, task.id, run.agent_id, run_id=run.id)
     else:
         besides = frozenset(each.id for each in following)
-        distribute(tx, access, actor, task, reply, directory, rules, answers=told, besides=besides)
+        distribute(tx, access, actor, task, reply, rules, answers=told, besides=besides)
     if move is not None:
         notify_about(tx, access, actor, task, move.content, following, rules)
     if reply is None:

@@ -83,8 +83,7 @@ class RunEnd(Struct, frozen=True, kw_only=True):
     due_at: int
 
 
-_ENDS = Table("task_run_ends", RunEnd, key=("account_id", "run_id"))
-RUN_ENDS_DUE = Due(_ENDS)
+RUN_ENDS = Due(Table("task_run_ends", RunEnd, key=("account_id", "run_id")), "task_run_ends")
 
 
 def note_run_end(tx: Tx, access: Access, run_id: str, task_id: str) -> None:
@@ -113,7 +112,7 @@ class Stall(Struct, frozen=True, kw_only=True):
 
 
 _STALLS = Table("stalls", Stall, key=("account_id", "task_id"))
-STALLS_DUE = Due(_STALLS)
+STALLS = Due(_STALLS, "stalls")
 
 
 def put_stall(tx: Tx, access: Access, stall: Stall) -> None:

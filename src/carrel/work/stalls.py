@@ -11,13 +11,11 @@ from carrel.runs import Rules, Run
 from carrel.storage import Database, StepDuty, Tx
 from carrel.work import run_store, store
 from carrel.work.audience import notify_about
-from carrel.work.directory import Directory
+from carrel.work.directory import directory_of
 from carrel.work.model import Task
 from carrel.work.permissions import SERVER
 from carrel.work.run_store import Stall
 
-# The bell that is rung when a task may have stalled.
-STALLS = "stalls"
 _GO_ON = (
     "Your last turn on this task ended without saying that it is done. Go on now: do what is left, and say with the "
     "task's status that it is done; if you cannot, set it to blocked with what you need. (Reminder {} of {}.)"
@@ -39,7 +37,7 @@ def watch(tx: Tx, ended: Run, task_id: str, rules: Rules) -> None:
     stall = Stall(account_id=access.account_id, task_id=task_id, run_id=run_id, taken_up=taken_up, due_at=due_at)
     run_store.put_stall(tx, access, stall)
     if due_at is not None:
-        tx.wake(STALLS)
+        tx.wake(run_store.STALLS.bell)
     elif is_over and last is not None:
         _tell_people(tx, access, task, rules)
 
@@ -56,7 +54,7 @@ def _last_turn(tx: Tx, access: Access, task: Task) -> Run | None:
     # An auto run continues by itself.
     if newest is None or newest.auto_run_id is not None or run_store.live_runs_of_task(tx, access, task.id):
         return None
-    agents = Directory(tx, access).agents
+    agents = directory_of(tx, access).agents
     assigned = store.assignees_of(tx, access, [task.id]).get(task.id, [])
     able = [one.party_id for one in assigned if one.kind == "agent" and agents[one.party_id].enabled]
     runs = [run for agent in able for run in run_store.newest_runs_of_tasks(tx, access, [task.id], agent).values()]
@@ -75,14 +73,9 @@ def _tell_people(tx: Tx, access: Access, task: Task, rules: Rules) -> None:
 
 def stall_duty(db: Database, rules: Rules) -> StepDuty[Stall]:
     """Return the duty that resumes stalled tasks."""
+    step = partial(_remind, rules=rules)
     return StepDuty(
-        db,
-        "stalls",
-        STALLS,
-        run_store.STALLS_DUE,
-        partial(_remind, rules=rules),
-        items_max=limits.STALLS_AT_A_TIME,
-        retry_seconds=limits.STALL_RETRY_SECONDS,
+        db, run_store.STALLS, step, items_max=limits.STALLS_AT_A_TIME, retry_seconds=limits.STALL_RETRY_SECONDS
     )
 
 
@@ -104,4 +97,4 @@ def _remind(tx: Tx, item: Stall, rules: Rules) -> None:
         # The next pause begins when the turn has ended.
         run_store.put_stall(tx, access, structs.replace(stall, taken_up=stall.taken_up + 1, due_at=None))
     else:
-        run_store.STALLS_DUE.postpone(tx, stall, tx.now + limits.STALL_RETRY_SECONDS * MS_PER_SECOND)
+        run_store.STALLS.postpone(tx, stall, tx.now + limits.STALL_RETRY_SECONDS * MS_PER_SECOND)

@@ -22,7 +22,7 @@ from carrel.modes import (
     schedule_duty,
     schedule_shape,
 )
-from carrel.modes.schedules.model import SCHEDULES
+from carrel.modes.schedules.store import SCHEDULES
 from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.runs import Claim, Failed, NeedsInput, Rules, Run, remove_lane, retire_agent
 from carrel.runs.model import Cancelled
@@ -450,7 +450,7 @@ async def test_the_store_is_not_read_before_something_is_due(timeline: Timeline)
 
 
 async def test_every_change_wakes_the_duty(timeline: Timeline) -> None:
-    bell = timeline.engine.db.bell(SCHEDULES)
+    bell = timeline.engine.db.bell(SCHEDULES.bell)
     made = await timeline.make()
     for wanted in ({"cron": "* * * * *"}, {"enabled": False}, {"enabled": True}):
         version = bell.version

@@ -12,7 +12,7 @@ from msgspec import structs
 from carrel.kernel import MS_PER_SECOND, Refusal, limits
 from carrel.kernel.settings import AutoSettings
 from carrel.modes.auto import store
-from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at
+from carrel.modes.auto.model import AutoRun, next_tick_at
 from carrel.modes.auto.registry import cancel_tick, end, hold, publish
 from carrel.modes.auto.targets import give, is_taken, task_to_do, work_message
 from carrel.modes.lanes import deliver_unasked
@@ -30,15 +30,9 @@ class AutoTicks(StepDuty[AutoRun]):
 
     def __init__(self, db: Database, rules: Rules, settings: AutoSettings, worker: str, *, started_at: int) -> None:
         super().__init__(
-            db,
-            "auto_ticks",
-            AUTO,
-            store.AutoRunsDue(worker),
-            self.advance,
-            items_max=limits.AUTO_RUNS_AT_A_TIME,
-            retry_seconds=limits.AUTO_BROKEN_SECONDS,
-            wait_seconds_max=limits.AUTO_LOOK_SECONDS,
-        )
+            db, store.AutoRunsDue(worker), self.advance, items_max=limits.AUTO_RUNS_AT_A_TIME,
+            retry_seconds=limits.AUTO_BROKEN_SECONDS, wait_seconds_max=limits.AUTO_LOOK_SECONDS, name="auto_ticks",
+        )  # fmt: skip
         # When the server started: older auto runs were left by another one.
         self._started_at = started_at
         self._rules = rules

@@ -6,8 +6,6 @@ from msgspec import Struct
 
 from carrel.kernel import MS_PER_SECOND, Access, SessionKey
 
-# Rung when an auto run was started, or its tick has ended.
-AUTO = "auto"
 # The names under which a tick's attributes can be read on its run.
 AUTO_RUN_KIND: Final = "AUTO_RUN_KIND"
 AUTO_RUN_ID: Final = "AUTO_RUN_ID"

@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX
-from carrel.modes.auto.model import AUTO, LIVE, AutoRun
+from carrel.modes.auto.model import LIVE, AutoRun
 from carrel.storage import Due, Table, Tx, json_column
 
+# Rung when an auto run was started, or its tick has ended.
+AUTO = "auto"
 _TABLE = Table("auto_runs", AutoRun, codecs={"space_ids": json_column(tuple[str, ...])})
 _ONE = "account_id = :account AND id = :id"
 _LIVE = f"status IN ({', '.join(repr(status) for status in LIVE)})"
@@ -67,7 +69,7 @@ class AutoRunsDue(Due[AutoRun]):
     """Auto runs of all accounts that are due on a server, or whose server is gone."""
 
     def __init__(self, worker: str) -> None:
-        super().__init__(_TABLE)
+        super().__init__(_TABLE, AUTO)
         self._worker = worker
 
     def next_due(self, tx: Tx) -> int | None:

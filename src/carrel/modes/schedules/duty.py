@@ -18,7 +18,6 @@ from carrel.modes.schedules.administration import find_schedule, require_executi
 from carrel.modes.schedules.cron import read_zone
 from carrel.modes.schedules.model import (
     OPEN_STATUSES,
-    SCHEDULES,
     DisabledReason,
     Schedule,
     after_firing,
@@ -26,7 +25,7 @@ from carrel.modes.schedules.model import (
     after_run,
     disabled,
 )
-from carrel.modes.schedules.store import SCHEDULES_DUE, schedule_by_id
+from carrel.modes.schedules.store import SCHEDULES, schedule_by_id
 from carrel.runs import Rules, Run, RunChanged, about_run, run_by_id
 from carrel.sessions import lane_of, lock_lane
 from carrel.storage import Database, StepDuty, Tx
@@ -42,21 +41,16 @@ def observe_runs(db: Database) -> None:
 
 def _wake(tx: Tx, changed: RunChanged) -> None:
     if changed.run.provenance_kind == "cron" and changed.state not in ("queued", "running"):
-        tx.wake(SCHEDULES)
+        tx.wake(SCHEDULES.bell)
 
 
 def schedule_duty(db: Database, rules: Rules) -> StepDuty[Schedule]:
     """Return the duty that fires the schedules of a store."""
+    step = partial(_step, rules=rules)
     return StepDuty(
-        db,
-        "schedules",
-        SCHEDULES,
-        SCHEDULES_DUE,
-        partial(_step, rules=rules),
-        items_max=SCHEDULES_AT_A_TIME,
-        retry_seconds=SCHEDULE_BROKEN_SECONDS,
+        db, SCHEDULES, step, items_max=SCHEDULES_AT_A_TIME, retry_seconds=SCHEDULE_BROKEN_SECONDS,
         wait_seconds_max=SCHEDULE_LOOK_SECONDS,
-    )
+    )  # fmt: skip
 
 
 def _step(tx: Tx, item: Schedule, rules: Rules) -> None:

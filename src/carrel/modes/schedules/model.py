@@ -12,8 +12,6 @@ from carrel.kernel import MS_PER_MINUTE, Access, SessionKey, Shape, When, clip
 from carrel.kernel.limits import ERROR_CHARS_MAX, SCHEDULE_RETRY_MINUTES
 from carrel.modes.schedules.cron import read_cron, read_zone
 
-# Rung when a schedule was changed, or its run has ended or waits for an answer.
-SCHEDULES = "schedules"
 ScheduleType = Literal["goal", "task", "message"]
 DisabledReason = Literal[
     "requested", "exhausted", "session_deleted", "agent_disabled", "target_gone", "unknown_timezone"

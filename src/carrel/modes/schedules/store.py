@@ -1,7 +1,7 @@
 """The SQL of schedules. A schedule is locked before it is changed, so that only one of several servers fires it."""
 
 from carrel.kernel import Access
-from carrel.modes.schedules.model import SCHEDULES, Schedule
+from carrel.modes.schedules.model import Schedule
 from carrel.storage import Due, Table, Tx, json_column
 from carrel.visibility import seen_of_sessions
 
@@ -17,19 +17,19 @@ _RESTED = (
 def insert_schedule(tx: Tx, access: Access, schedule: Schedule) -> None:
     """Write a new schedule."""
     tx.run(_TABLE.insert, access, due_at=schedule.due_at, **_TABLE.values(schedule))
-    tx.wake(SCHEDULES)
+    tx.wake(SCHEDULES.bell)
 
 
 def keep_schedule(tx: Tx, access: Access, schedule: Schedule) -> None:
     """Write the current state of a schedule; this transaction must have locked it."""
     tx.run(_TABLE.update, access, due_at=schedule.due_at, **_TABLE.values(schedule) | {"updated_at": tx.now})
-    tx.wake(SCHEDULES)
+    tx.wake(SCHEDULES.bell)
 
 
 def delete_schedule(tx: Tx, access: Access, schedule_id: str) -> None:
     """Delete a schedule."""
     tx.run("DELETE FROM schedules WHERE account_id = :account AND id = :id", access, id=schedule_id)
-    tx.wake(SCHEDULES)
+    tx.wake(SCHEDULES.bell)
 
 
 def schedule_by_id(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule | None:
@@ -73,4 +73,4 @@ class SchedulesDue(Due[Schedule]):
         return _TABLE.rows(tx.all(f"{runs} WHERE {_RESTED} LIMIT :limit", limit=limit))
 
 
-SCHEDULES_DUE = SchedulesDue(_TABLE)
+SCHEDULES = SchedulesDue(_TABLE, "schedules")
