@@ -14,6 +14,9 @@ from carrel.modes.auto.registry import (
 )
 from carrel.modes.auto.store import auto_runs_by_id, auto_runs_of_session
 from carrel.modes.plan.mode import (
+    NOT_PLANNING,
+    PLANNING,
+    SET_PLAN,
     active_plan,
     approve_session_plan,
     cancel_session_plan,
@@ -21,6 +24,7 @@ from carrel.modes.plan.mode import (
     disable_plan_mode,
     enable_plan_mode,
     hold_open_plan,
+    is_hidden_while_planning,
     is_planning,
     is_unwritten,
     plan_gauges,
@@ -28,7 +32,6 @@ from carrel.modes.plan.mode import (
     resume_session_plan,
     write_plan,
 )
-from carrel.modes.plan.narrowing import NOT_PLANNING, PLANNING, SET_PLAN, is_hidden_while_planning
 from carrel.modes.plan.shapes import PlanStateShape, plan_state_shape
 from carrel.modes.plan.store import PlanState, states_of
 from carrel.modes.schedules.administration import (

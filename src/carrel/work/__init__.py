@@ -29,7 +29,6 @@ from carrel.work.model import (
     shortest_path,
 )
 from carrel.work.moves import move_task, reopen_task, stop_task
-from carrel.work.observers import observe_runs
 from carrel.work.orchestrator import open_chat
 from carrel.work.permissions import Action, Actor, Rights, actor_of, read_file, readable_task
 from carrel.work.plan_tasks import (
@@ -44,7 +43,7 @@ from carrel.work.plan_tasks import (
     tasks_planned,
 )
 from carrel.work.requests import ResponseRequests, request_responses
-from carrel.work.run_ends import run_end_duty
+from carrel.work.run_ends import observe_runs, run_end_duty
 from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.stalls import stall_duty
 from carrel.work.store import tasks_by_id

@@ -8,17 +8,22 @@ from functools import partial
 
 from msgspec import structs
 
-from carrel.agents import agent_by_id
+from carrel.access import SpaceRemoved, UserRemoved
+from carrel.agents import AccountChanged, agent_by_id
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import SessionKey, not_found, system_access
 from carrel.kernel.limits import TASK_RUN_END_RETRY_SECONDS, TASK_RUN_ENDS_AT_A_TIME
 from carrel.runs import Delivering, Rules, Run, RunChanged, run_by_id
 from carrel.sessions import close_generation
 from carrel.storage import Database, StepDuty, Tx
+from carrel.topics import TopicMoved
 from carrel.work import run_store, store
+from carrel.work.assignments import forget_user
 from carrel.work.audience import notify_about
+from carrel.work.locations import leave_space, move_with_topic
 from carrel.work.model import Task
 from carrel.work.moves import agents_told_of_move, enter_status
+from carrel.work.orchestrator import follow_account
 from carrel.work.permissions import agent_actor
 from carrel.work.run_store import RunEnd
 from carrel.work.stalls import watch
@@ -27,7 +32,17 @@ from carrel.work.thread import distribute, heard_before_reopening
 _ENDS = ("completed", "failed", "cancelled")
 
 
-def require_task(tx: Tx, delivering: Delivering) -> None:
+def observe_runs(db: Database) -> None:
+    """Register the observers of runs, accounts, users, spaces and topics."""
+    db.observe(Delivering, _require_task)
+    db.observe(RunChanged, _note_end)
+    db.observe(AccountChanged, follow_account)
+    db.observe(UserRemoved, forget_user)
+    db.observe(TopicMoved, move_with_topic)
+    db.observe(SpaceRemoved, leave_space)
+
+
+def _require_task(tx: Tx, delivering: Delivering) -> None:
     """Refuse a message about a task that does not exist."""
     envelope = delivering.envelope
     task_id = envelope.task_id or envelope.key.task_id
@@ -35,7 +50,7 @@ def require_task(tx: Tx, delivering: Delivering) -> None:
         raise not_found("task")
 
 
-def note_end(tx: Tx, changed: RunChanged) -> None:
+def _note_end(tx: Tx, changed: RunChanged) -> None:
     """Record that a run of a task has ended; one that started after its task was done closes its session."""
     run = changed.run
     if run.task_id is None or changed.state not in _ENDS:
