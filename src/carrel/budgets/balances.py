@@ -33,7 +33,6 @@ def balances_on(tx: Tx, run: Claim, rules: BudgetRules) -> list[Balance]:
 def balance_of(
     tx: Tx, access: Access, budget: Budget, subject: str, rules: BudgetRules, periods: Periods
 ) -> Balance:  # fmt: skip
-    """Return a budget's balance for one subject."""
     column, since = _COLUMNS.get(budget.scope), budget.since(tx.now)
     used = usage_of(tx, access, since_day=since, **({} if column is None else {column: subject}))
     period = periods.get((budget.name, subject, since)) or BudgetPeriod(budget.name, subject, since)

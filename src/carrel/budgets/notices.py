@@ -52,7 +52,6 @@ def _what_follows(budget: Budget, now: int) -> str:
 
 
 def warning_text(tx: Tx, access: Access, balance: Balance) -> str:
-    """Return how much of a budget is used."""
     measure = max(balance.shares, key=lambda name: balance.shares[name])
     used, limit = _amount(balance.spent, measure), _amount(balance.limits, measure)
     return f"{title_of(tx, access, balance)} is {balance.share:.0%} used: {used} of {limit} {_PER[balance.budget.per]}."

@@ -11,7 +11,6 @@ _HELP = """/auto on [goal:<id>|task:<id>|<text>]: work on a goal, a task, or a n
 
 
 def auto(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Start, stop or list the auto runs of this session."""
     access.require(*PEOPLE)
     match command.words:
         case ("on", *words):

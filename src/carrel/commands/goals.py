@@ -23,7 +23,6 @@ _MARKS = {"done": "x", "archived": "-", "blocked": "!", "in_progress": ">", "rev
 
 
 def goal(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Create a goal of this session, or move one."""
     access.require(*PEOPLE)
     key, rules = context.lane.session_key, context.rules
     match command.words:
@@ -44,7 +43,6 @@ def goal(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand
 
 
 def goals(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
-    """List the goals of this session."""
     access.require(*PEOPLE)
     found = goals_of_session(tx, access, context.lane.session_key, limit=LISTED_MAX + 1)
     if not found:
@@ -60,7 +58,6 @@ def _line(tx: Tx, access: Access, one: Goal) -> str:
 
 
 def tasks(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
-    """List the tasks of this session's goals and plans."""
     access.require(*PEOPLE)
     found = tasks_of_session(tx, access, context.lane.session_key, limit=LISTED_MAX + 1)
     if not found:

@@ -16,7 +16,6 @@ To send a message at set times, use `carrel schedule create` in a terminal."""
 
 
 def schedule(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Schedule a goal or task of this session, or list or delete its schedules."""
     match command.words:
         case ("list",):
             access.require(*PEOPLE)

@@ -12,10 +12,6 @@ from carrel.storage import Due, Table, Tx
 EXCHANGES = "exchanges"
 _TABLE = Table("exchanges", Exchange)
 _MINE = f"{_TABLE.select} WHERE account_id = :account"
-_AWAITED = (
-    "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND kind = 'spawn' "
-    "AND state = 'open' AND target_key"
-)
 # How an exchange reaches each state; from states that MOVES does not allow, nothing is written.
 _KEEP = {
     after: f"{_TABLE.update} AND state IN ({', '.join(repr(before) for before in states_before(after))})"
@@ -53,14 +49,15 @@ def exchange_of_run(tx: Tx, access: Access, run_id: str) -> Exchange | None:
     return _TABLE.row(tx.one(f"{_MINE} AND current_run_id = :run_id AND state = 'open'", access, run_id=run_id))
 
 
-def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
-    """Return whether a lane still has to receive a result from one of its children."""
-    return tx.one(f"{_AWAITED} = :child LIMIT 1", access, requester=requester_key, child=child_key) is not None
-
-
-def awaits_other_children(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
-    """Return whether a lane still has to receive a result from a child besides this one."""
-    return tx.one(f"{_AWAITED} <> :child LIMIT 1", access, requester=requester_key, child=child_key) is not None
+def awaits_child(
+    tx: Tx, access: Access, requester_key: str, child_key: str, *, besides: bool = False
+) -> bool:  # fmt: skip
+    """Return whether a lane still has to receive a result from one of its children, or from another `besides` it."""
+    sql = (
+        "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND kind = 'spawn' "
+        f"AND state = 'open' AND target_key {'<>' if besides else '='} :child LIMIT 1"
+    )
+    return tx.one(sql, access, requester=requester_key, child=child_key) is not None
 
 
 def note_run_ended(tx: Tx, access: Access, run_id: str) -> None:

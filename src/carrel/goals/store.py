@@ -14,6 +14,7 @@ from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.runs import RUN_TABLE, Run
 from carrel.storage import FLAG, Due, Table, Tx, in_list, json_column
 from carrel.visibility import seen_of_sessions, seen_tasks
+from carrel.work import dependencies_of
 
 # The agent's runs in the task's own lane, and those that the caller sent and linked; neither other agents' runs on the
 # task nor somebody else's chat about it.
@@ -42,14 +43,12 @@ def insert_goal(tx: Tx, access: Access, goal: Goal) -> bool:
 
 
 def save_goal(tx: Tx, access: Access, goal: Goal) -> Goal:
-    """Write a goal's changed fields."""
     changed = structs.replace(goal, updated_at=tx.now)
     tx.run(_GOALS.update, access, **_GOALS.values(changed))
     return changed
 
 
 def goal_by_id(tx: Tx, access: Access, goal_id: str, *, hold: bool = False) -> Goal | None:
-    """Return one goal, locked with `hold`."""
     return _GOALS.row(tx.one(f"{_SELECT_GOAL} AND id = :id{_LOCKED if hold else ''}", access, id=goal_id))
 
 
@@ -79,7 +78,6 @@ def _newest_goals(
 
 
 def count_goals_made_by(tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None) -> int:
-    """Return how many goals somebody created with an agent."""
     where, values = _made_by(made_by, agent_id, status)
     return tx.value(f"SELECT count(*) FROM goals WHERE account_id = :account AND {where}", access, **values) or 0
 
@@ -96,19 +94,16 @@ def delete_goal(tx: Tx, access: Access, goal_id: str) -> None:
 
 
 def insert_plan(tx: Tx, access: Access, plan: Plan) -> None:
-    """Write a new plan."""
     tx.run(_PLANS.insert, access, **_PLANS.values(plan))
 
 
 def save_plan(tx: Tx, access: Access, plan: Plan) -> Plan:
-    """Write a plan's changed fields."""
     changed = structs.replace(plan, updated_at=tx.now)
     tx.run(_PLANS.update, access, **_PLANS.values(changed))
     return changed
 
 
 def plan_by_id(tx: Tx, access: Access, plan_id: str, *, hold: bool = False) -> Plan | None:
-    """Return one plan, locked with `hold`."""
     return _PLANS.row(tx.one(f"{_SELECT_PLAN} AND id = :id{_LOCKED if hold else ''}", access, id=plan_id))
 
 
@@ -153,7 +148,6 @@ def delete_plan(tx: Tx, access: Access, plan_id: str) -> None:
 
 
 def note_plan(tx: Tx, access: Access, plan_id: str) -> None:
-    """Note that something in a plan has changed."""
     sql = "INSERT INTO plan_notes (account_id, id, plan_id, due_at) VALUES (:account, :id, :plan_id, :now)"
     tx.run(sql, access, id=tx.new_id("note"), plan_id=plan_id, now=tx.now)
 
@@ -174,13 +168,11 @@ PLANS_NOTED = PlansNoted(_NOTES, "plans")
 
 
 def notes_of_plan(tx: Tx, access: Access, plan_id: str) -> list[str]:
-    """Return the ids of the notes about a plan."""
     sql = "SELECT id FROM plan_notes WHERE account_id = :account AND plan_id = :plan_id ORDER BY id"
     return [row[0] for row in tx.all(sql, access, plan_id=plan_id)]
 
 
 def delete_notes(tx: Tx, access: Access, note_ids: list[str]) -> None:
-    """Delete handled notes."""
     sql = "DELETE FROM plan_notes WHERE account_id = :account AND id = :id"
     tx.run_many(sql, [{"account": access.account_id, "id": note_id} for note_id in note_ids])
 
@@ -200,16 +192,11 @@ class PlanPosition(Struct, frozen=True):
 
 def plan_positions(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, PlanPosition]:
     """Return the places of tasks that have a goal and a plan."""
-    listed, names = in_list("task", task_ids)
+    wanted = list(task_ids)
+    listed, names = in_list("task", wanted)
     if not names:
         return {}
-    before: dict[str, list[str]] = {}
-    sql = (
-        "SELECT task_id, depends_on FROM task_dependencies WHERE account_id = :account "
-        f"AND task_id IN ({listed}) ORDER BY depends_on"
-    )
-    for task_id, other in tx.all(sql, access, **names):
-        before.setdefault(task_id, []).append(other)
+    before = dependencies_of(tx, access, wanted)
     sql = (
         "SELECT id, goal_id, plan_id, task_index FROM tasks WHERE account_id = :account "
         f"AND goal_id IS NOT NULL AND plan_id IS NOT NULL AND id IN ({listed})"
@@ -254,7 +241,6 @@ def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
 
 
 def is_task_in_view(tx: Tx, access: Access, task_id: str) -> bool:
-    """Return whether a task is in spaces that the caller may see."""
     seen, values = seen_tasks(tx, access)
     sql = f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}"
     return tx.one(sql, access, id=task_id, **values) is not None

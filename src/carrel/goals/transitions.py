@@ -70,7 +70,6 @@ def has_failed(task: Task) -> bool:
 
 
 def is_live(run: Run | None) -> bool:
-    """Return whether a run has not ended."""
     return run is not None and run.ended_at is None
 
 
@@ -109,13 +108,11 @@ def goal_status(goal: Goal, plans: Sequence[PlanStatus]) -> GoalStatus:
 
 
 def publish_goal(tx: Tx, access: Access, name: str, goal: Goal, **more: Any) -> None:
-    """Publish a change of a goal on the feed."""
     body = json_text({"goal": goal_shape(tx, access, goal), **more})
     append_event(tx, access, name, about_lane(goal.session_key), body)
 
 
 def publish_plan(tx: Tx, access: Access, name: str, plan: Plan) -> None:
-    """Publish a change of a plan on the feed."""
     append_event(tx, access, name, about_lane(plan.session_key), json_text({"plan": plan_shape(tx, access, plan)}))
 
 

@@ -46,12 +46,10 @@ HEARTBEATS = Due(_TABLE, "heartbeats")
 
 
 def put_heartbeat(tx: Tx, access: Access, heartbeat: Heartbeat) -> None:
-    """Write when an agent's next heartbeat is due, replacing the earlier one."""
     tx.run(_TABLE.upsert, access, **_TABLE.values(heartbeat))
 
 
 def delete_heartbeat(tx: Tx, access: Access, agent_id: str) -> None:
-    """Stop the heartbeats of an agent."""
     sql = "DELETE FROM heartbeats WHERE account_id = :account AND agent_id = :agent_id"
     tx.run(sql, access, agent_id=agent_id)
 

@@ -24,10 +24,8 @@ def read_trace(tx: Tx, access: Access, run: Run) -> Trace:
 
 
 def keep_trace(tx: Tx, access: Access, key: str, trace: Trace) -> None:
-    """Store the trace of a session."""
     tx.run(_TRACES.upsert, access, key=key, **_TRACES.values(trace))
 
 
 def drop_trace(tx: Tx, access: Access, key: str) -> None:
-    """Delete the trace of a session."""
     tx.run("DELETE FROM loop_traces WHERE account_id = :account AND key = :key", access, key=key)

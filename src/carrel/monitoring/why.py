@@ -87,7 +87,6 @@ def explain(tx: Tx, access: Access, run: Run, limits: Concurrency = UNLIMITED) -
 
 
 def _ending(run: Run) -> str:
-    """Return how a run ended, as a sentence."""
     if run.has_joined:
         return f"The message joined {run.steers}, which was at work and answers it."
     if run.state == "completed":
@@ -102,7 +101,6 @@ def _ending(run: Run) -> str:
 
 
 def _remedies(run: Run) -> list[str]:
-    """Return what a person can do about a run that ended."""
     if run.state == "failed":
         remedy = "enable the agent" if run.reason == "agent_disabled" else _REMEDIES.get(run.error_code or "")
         return [remedy, "retry"] if remedy else ["retry"]

@@ -28,7 +28,6 @@ _TABLE = Table("notices", Notice, key=("account_id", "run_id", "seq"))
 
 
 def insert_notice(tx: Tx, access: Access, notice: Notice) -> None:
-    """Write a notice."""
     tx.run(_TABLE.insert, access, **_TABLE.values(notice))
 
 

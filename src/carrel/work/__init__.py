@@ -40,13 +40,12 @@ from carrel.work.plan_tasks import (
     progress_of,
     release_planned,
     start_planned,
-    tasks_planned,
 )
 from carrel.work.requests import ResponseRequests, request_responses
 from carrel.work.run_ends import observe_runs, run_end_duty
 from carrel.work.shapes import TaskShape, ThreadMessage, task_shape, task_shapes
 from carrel.work.stalls import stall_duty
-from carrel.work.store import tasks_by_id
+from carrel.work.store import dependencies_of, tasks_by_id, tasks_planned
 from carrel.work.tasks import FoundTask, change_task, create_task, list_tasks, reorder_tasks, search_tasks
 from carrel.work.thread import (
     Posted,
@@ -65,10 +64,10 @@ __all__ = [
     "FoundTask", "Names", "NewTask", "Posted", "Progress", "ResponseRequests", "Rights", "StatusWord", "Task",
     "TaskBriefing", "TaskChange", "TaskChanged", "TaskCriteria", "TaskFilter", "TaskHistory", "TaskShape", "Thread",
     "ThreadMessage", "Title", "actor_of", "admit", "assign_task", "change_task", "check_metadata", "create_task",
-    "directory_of", "explain_task", "hold_planned", "is_reopened_since", "list_tasks", "mark_read", "move_planned",
-    "move_task", "needed_tasks", "observe_runs", "open_chat", "plan_tasks", "post_message", "post_report",
-    "progress_of", "read_file", "read_history", "read_thread", "readable_task", "release_planned", "reopen_task",
-    "reorder_tasks", "request_responses", "run_end_duty", "search_tasks", "shortest_path", "stall_duty",
+    "dependencies_of", "directory_of", "explain_task", "hold_planned", "is_reopened_since", "list_tasks", "mark_read",
+    "move_planned", "move_task", "needed_tasks", "observe_runs", "open_chat", "plan_tasks", "post_message",
+    "post_report", "progress_of", "read_file", "read_history", "read_thread", "readable_task", "release_planned",
+    "reopen_task", "reorder_tasks", "request_responses", "run_end_duty", "search_tasks", "shortest_path", "stall_duty",
     "start_planned", "stop_task", "task_briefing", "task_shape", "task_shapes", "tasks_by_id", "tasks_planned",
     "team_of", "visible_changes",
 ]  # fmt: skip

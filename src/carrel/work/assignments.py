@@ -106,7 +106,6 @@ def take_off(tx: Tx, access: Access, actor: Actor, task: Task, parties: Parties,
 
 
 def forget_user(tx: Tx, removed: UserRemoved) -> None:
-    """Take a removed user off every task."""
     access, user_id = removed.access, removed.user_id
     actor = actor_of(tx, access)
     for task_id in store.tasks_assigned_to(tx, access, "user", user_id):

@@ -54,7 +54,6 @@ def move_held(
     tx: Tx, access: Access, actor: Actor, task: Task, to: str, rules: Rules, *, reason: str | None = None,
     expected: str | None = None, walk: bool = False,
 ) -> Moved:  # fmt: skip
-    """Move a locked task for an actor."""
     has_assignee = bool(store.assignees_of(tx, access, [task.id]))
     after = read_status(to, has_assignee=has_assignee)
     require_expected(task, expected)
@@ -76,7 +75,6 @@ def move_held(
 
 
 def require_expected(task: Task, expected: str | None) -> None:
-    """Refuse a change that expects another status than the task has."""
     if expected is not None and task.status not in statuses_meant(expected):
         raise Refusal(Code.CONFLICT, f"The task is {task.status}, not {expected}.", details={"status": task.status})
 
@@ -93,7 +91,12 @@ def _require_needs(
     needing = next((status for status in way if status in NEEDS_ASSIGNEE), None)
     if needing is not None and not has_assignee:
         raise Refusal(Code.ASSIGNEE_REQUIRED, f"A task that is {needing} needs an assignee; assign somebody first.")
-    if way[-1] == "blocked" and not (reason or "").strip():
+    require_reason(way[-1], reason)
+
+
+def require_reason(status: str, reason: str | None) -> None:
+    """Refuse to block a task without a reason."""
+    if status == "blocked" and not (reason or "").strip():
         message = "Say why the task is blocked, in blockedReason."
         raise Refusal(Code.BLOCKED_REASON_REQUIRED, message, field="blockedReason")
 

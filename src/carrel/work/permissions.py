@@ -103,9 +103,7 @@ class Actor(Rights, frozen=True, kw_only=True):
     @property
     def rights(self) -> Rights:
         """The actor's permissions, without its identity."""
-        return Rights(
-            kind=self.kind, flags=self.flags, is_orchestrator=self.is_orchestrator, is_heartbeat=self.is_heartbeat
-        )
+        return Rights(**{name: getattr(self, name) for name in Rights.__struct_fields__})
 
     def may_finish(self, task_id: str) -> bool:
         """Return whether the actor may mark a task as done."""
@@ -152,7 +150,6 @@ def actor_of(tx: Tx, access: Access, run: Run | None = None) -> Actor:
 
 
 def agent_actor(tx: Tx, access: Access, agent: Agent, run: Run | None = None) -> Actor:
-    """Return an agent as an actor."""
     settings = account_settings(account_of(tx, access))
     place = TaskRelation() if access.run_id is None else place_of_run(tx, access, access.run_id, run)
     return Actor(

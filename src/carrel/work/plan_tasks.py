@@ -39,14 +39,6 @@ class Progress(Struct, frozen=True, kw_only=True):
     says_done: bool = False
 
 
-def tasks_planned(tx: Tx, access: Access, *, plan_id: str | None = None, goal_id: str | None = None) -> list[Task]:
-    """Return the tasks of a plan in their order, or those of a goal, oldest first."""
-    if plan_id is not None:
-        return store.tasks_of_plan(tx, access, plan_id)
-    assert goal_id is not None, "the tasks of a plan or of a goal"
-    return store.tasks_of_goal(tx, access, goal_id)
-
-
 def needed_tasks(tx: Tx, access: Access, task_id: str) -> list[Task]:
     """Return the tasks that a task depends on, oldest first."""
     needs = store.dependencies_of(tx, access, [task_id]).get(task_id, [])
@@ -61,10 +53,10 @@ def plan_tasks(
     A dependency is another task of the same goal, or of the same plan without one; `task-<n>` is the n-th of `new`.
     """
     author = SERVER if access.kind == "client" else actor_of(tx, access)
-    present = [] if plan_id is None else store.tasks_of_plan(tx, access, plan_id)
+    present = [] if plan_id is None else store.tasks_planned(tx, access, plan_id=plan_id)
     first = max((task.task_index or 0 for task in present), default=-1) + 1
     made = [_add(tx, access, author, one, plan_id, goal_id, first + at) for at, one in enumerate(new)]
-    near = present + made if goal_id is None else store.tasks_of_goal(tx, access, goal_id)
+    near = present + made if goal_id is None else store.tasks_planned(tx, access, goal_id=goal_id)
     known = {task.id for task in near}
     for task, one in zip(made, new, strict=True):
         named = tuple(_dependency(other, made, known) for other in one.dependencies)
@@ -99,7 +91,7 @@ def _dependency(named: str, made: list[Task], known: set[str]) -> str:
 
 def hold_planned(tx: Tx, access: Access, plan_id: str) -> list[Task]:
     """Return the tasks of a plan in their order, locked."""
-    ids = sorted(task.id for task in store.tasks_of_plan(tx, access, plan_id))
+    ids = sorted(task.id for task in store.tasks_planned(tx, access, plan_id=plan_id))
     held = [task for task_id in ids if (task := store.hold_task(tx, access, task_id)) is not None]
     return sorted((task for task in held if task.plan_id == plan_id), key=lambda task: (task.task_index or 0, task.id))
 

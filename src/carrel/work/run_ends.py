@@ -43,7 +43,6 @@ def observe_runs(db: Database) -> None:
 
 
 def _require_task(tx: Tx, delivering: Delivering) -> None:
-    """Refuse a message about a task that does not exist."""
     envelope = delivering.envelope
     task_id = envelope.task_id or envelope.key.task_id
     if task_id is not None and store.task_by_id(tx, delivering.access, task_id) is None:

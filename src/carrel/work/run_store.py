@@ -54,7 +54,6 @@ def live_runs_of_task(tx: Tx, access: Access, task_id: str) -> list[Run]:
 
 
 def newest_run_of_task(tx: Tx, access: Access, task_id: str) -> Run | None:
-    """Return the newest run of a task."""
     return RUN_TABLE.row(tx.one(f"{_OF_TASK} ORDER BY id DESC LIMIT 1", access, task_id=task_id))
 
 
@@ -116,16 +115,13 @@ STALLS = Due(_STALLS, "stalls")
 
 
 def put_stall(tx: Tx, access: Access, stall: Stall) -> None:
-    """Write the stall of a task, replacing an earlier one."""
     tx.run(_STALLS.upsert, access, **_STALLS.values(stall))
 
 
 def stall_of(tx: Tx, access: Access, task_id: str) -> Stall | None:
-    """Return the stall of a task."""
     sql = f"{_STALLS.select} WHERE account_id = :account AND task_id = :task_id"
     return _STALLS.row(tx.one(sql, access, task_id=task_id))
 
 
 def delete_stall(tx: Tx, access: Access, task_id: str) -> None:
-    """Forget the stall of a task."""
     tx.run("DELETE FROM stalls WHERE account_id = :account AND task_id = :task_id", access, task_id=task_id)

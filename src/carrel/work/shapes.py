@@ -79,7 +79,6 @@ def task_shapes(tx: Tx, access: Access, tasks: list[Task]) -> list[TaskShape]:
 
 
 def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry]) -> list[ThreadMessage]:
-    """Return entries of a thread as messages."""
     kept = list(entries)
     named = tuple(name for entry in kept for name in entry.attachment_ids)
     files = {file.id: file for file in attachment_heads(tx, access, named)} if named else {}
@@ -96,7 +95,6 @@ def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry]) -> list[Th
 
 
 def author_id(entry: Entry) -> str:
-    """Return the id of who wrote an entry."""
     return entry.author if entry.author_kind == "agent" else str(entry.provenance.actor or entry.author)
 
 
@@ -108,7 +106,6 @@ def author_name(tx: Tx, access: Access, entry: Entry) -> str:
 
 
 def activity_shape(entry: Entry) -> Activity:
-    """Return an entry of a task's activities."""
     details = entry.details or {}
     return Activity.of(
         entry,

@@ -35,7 +35,6 @@ def insert_task(tx: Tx, access: Access, task: Task) -> bool:
 
 
 def task_by_id(tx: Tx, access: Access, task_id: str) -> Task | None:
-    """Return one task."""
     return TASK_TABLE.row(tx.one(f"{_SELECT} AND id = :id", access, id=task_id))
 
 
@@ -62,18 +61,14 @@ def tasks_by_id(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[Task]:
 
 
 def chat_task(tx: Tx, access: Access) -> Task | None:
-    """Return the account's orchestrator chat."""
     return TASK_TABLE.row(tx.one(f"{_SELECT} AND is_chat = 1", access))
 
 
-def tasks_of_plan(tx: Tx, access: Access, plan_id: str) -> list[Task]:
-    """Return the tasks of a plan, in their order."""
-    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND plan_id = :id ORDER BY task_index, id", access, id=plan_id))
-
-
-def tasks_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Task]:
-    """Return the tasks of a goal, oldest first."""
-    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND goal_id = :id ORDER BY created_at, id", access, id=goal_id))
+def tasks_planned(tx: Tx, access: Access, *, plan_id: str | None = None, goal_id: str | None = None) -> list[Task]:
+    """Return the tasks of a plan in their order, or those of a goal, oldest first."""
+    column, order = ("goal_id", "created_at") if plan_id is None else ("plan_id", "task_index")
+    sql = f"{_SELECT} AND {column} = :id ORDER BY {order}, id"
+    return TASK_TABLE.rows(tx.all(sql, access, id=plan_id or goal_id))
 
 
 def tasks_in(tx: Tx, access: Access, column: Literal["topic_id", "space_id"], value: str) -> list[str]:
@@ -153,7 +148,6 @@ def tasks_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) 
 
 
 def highest_sort_index(tx: Tx, access: Access) -> float:
-    """Return the sort index of the last task on the board."""
     return tx.value("SELECT max(sort_index) FROM tasks WHERE account_id = :account", access) or 0.0
 
 
@@ -184,7 +178,6 @@ def open_tasks_by_agent(tx: Tx, access: Access) -> dict[str, int]:
 
 
 def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> list[str]:
-    """Return the ids of somebody's assigned tasks."""
     sql = f"SELECT task_id FROM task_parties WHERE {_OF_PARTY} AND assigned_at IS NOT NULL ORDER BY task_id"
     return [row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id)]
 
@@ -197,45 +190,38 @@ def tasks_known_to(tx: Tx, access: Access, task_ids: Iterable[str], kind: PartyK
 
 
 def is_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> bool:
-    """Return whether a task is assigned to somebody."""
     sql = f"SELECT 1 FROM task_parties WHERE {_OF_PARTY} AND task_id = :task_id AND assigned_at IS NOT NULL"
     return tx.one(sql, access, task_id=task_id, kind=kind, party_id=party_id) is not None
 
 
 def set_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, at: int | None) -> None:
     """Assign somebody to a task, or with None unassign them; assignees are subscribed."""
-    sql = (
-        "INSERT INTO task_parties (account_id, task_id, kind, party_id, assigned_at, subscribed) "
-        "VALUES (:account, :task_id, :kind, :party_id, :at, :subscribed) "
-        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET assigned_at = excluded.assigned_at, "
-        "subscribed = excluded.subscribed"
-    )
-    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id, at=at, subscribed=int(at is not None))
+    _put_party(tx, access, task_id, kind, party_id, {"assigned_at": at, "subscribed": int(at is not None)})
 
 
 def subscribe(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> None:
-    """Subscribe somebody to a task."""
-    sql = (
-        "INSERT INTO task_parties (account_id, task_id, kind, party_id, subscribed) "
-        "VALUES (:account, :task_id, :kind, :party_id, 1) "
-        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET subscribed = 1"
-    )
-    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id)
+    _put_party(tx, access, task_id, kind, party_id, {"subscribed": 1})
 
 
 def mark_seen(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, seq: int) -> None:
     """Record how far somebody has read a thread; the mark never goes back."""
+    only = " WHERE task_parties.seen_seq < excluded.seen_seq"
+    _put_party(tx, access, task_id, kind, party_id, {"seen_seq": seq, "seen_at": tx.now}, only)
+
+
+def _put_party(
+    tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, values: dict[str, object], only: str = ""
+) -> None:  # fmt: skip
+    named, bound = ", ".join(values), ", ".join(f":{column}" for column in values)
     sql = (
-        "INSERT INTO task_parties (account_id, task_id, kind, party_id, seen_seq, seen_at) "
-        "VALUES (:account, :task_id, :kind, :party_id, :seq, :now) "
-        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET seen_seq = excluded.seen_seq, "
-        "seen_at = excluded.seen_at WHERE task_parties.seen_seq < excluded.seen_seq"
+        f"INSERT INTO task_parties (account_id, task_id, kind, party_id, {named}) "
+        f"VALUES (:account, :task_id, :kind, :party_id, {bound}) ON CONFLICT (account_id, task_id, kind, party_id) "
+        f"DO UPDATE SET {', '.join(f'{column} = excluded.{column}' for column in values)}{only}"
     )
-    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id, seq=seq, now=tx.now)
+    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id, **values)
 
 
 def forget_party(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> None:
-    """Remove somebody from every task."""
     tx.run(f"DELETE FROM task_parties WHERE {_OF_PARTY}", access, kind=kind, party_id=party_id)
 
 
@@ -253,7 +239,6 @@ def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str
 
 
 def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[str]) -> None:
-    """Replace a task's dependencies."""
     sql = "DELETE FROM task_dependencies WHERE account_id = :account AND task_id = :task_id"
     tx.run(sql, access, task_id=task_id)
     tx.run_many(
@@ -299,7 +284,6 @@ def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseR
 
 
 def put_request(tx: Tx, access: Access, request: ResponseRequest) -> None:
-    """Write a request to an agent, replacing the earlier one."""
     tx.run(_REQUESTS.upsert, access, **_REQUESTS.values(request))
 
 

@@ -31,7 +31,7 @@ from carrel.work.model import (
     read_status,
     statuses_meant,
 )
-from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected
+from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected, require_reason
 from carrel.work.permissions import Actor, actor_of, readable_task
 from carrel.work.positions import hold_order, put_beside
 from carrel.work.shapes import TaskShape, task_shapes
@@ -91,9 +91,7 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
         raise Refusal(Code.ASSIGNEE_REQUIRED, f"A task that is {status} needs an assignee.", field="status")
     if status == "inbox" and parties:
         raise invalid("status", "A task in the inbox has no assignee; leave status out, or the assignees.")
-    if status == "blocked" and not (new.blocked_reason or "").strip():
-        message = "Say why the task is blocked, in blockedReason."
-        raise Refusal(Code.BLOCKED_REASON_REQUIRED, message, field="blockedReason")
+    require_reason(status, new.blocked_reason)
 
 
 def insert_new(

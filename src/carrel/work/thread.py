@@ -155,7 +155,6 @@ def is_from_before(tx: Tx, access: Access, task: Task, entry: Entry) -> bool:
 
 
 def heard_before_reopening(tx: Tx, access: Access, task: Task, run_id: str) -> bool:
-    """Return whether a run started before its task was last reopened."""
     if not task.reopened_seq:
         return False
     own = entries_of_run(tx, access, run_id)

@@ -4,7 +4,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from carrel.kernel import MS_PER_SECOND, Access, SessionKey
+from carrel.kernel import MS_PER_SECOND, Access
+from carrel.sessions import OfSession
 
 # The names under which a tick's attributes can be read on its run.
 AUTO_RUN_KIND: Final = "AUTO_RUN_KIND"
@@ -55,7 +56,7 @@ class RunAttributes(
     conversation: str
 
 
-class AutoRun(Struct, frozen=True, kw_only=True):
+class AutoRun(OfSession, Struct, frozen=True, kw_only=True):
     """An auto run; its fields are the columns of its table."""
 
     account_id: str
@@ -91,11 +92,6 @@ class AutoRun(Struct, frozen=True, kw_only=True):
     def run_kind(self) -> RunKind:
         """The kind, derived from its ids."""
         return "TASK_RUN" if self.goal_id is None else "GOAL_RUN"
-
-    @property
-    def session_key(self) -> SessionKey:
-        """The session it belongs to."""
-        return SessionKey.stored(self.key)
 
     @property
     def access(self) -> Access:

@@ -17,7 +17,6 @@ _MINE = "(worker IS NULL OR worker = :worker)"
 
 
 def insert_auto_run(tx: Tx, access: Access, auto: AutoRun) -> None:
-    """Write a new auto run."""
     tx.run(_TABLE.insert, access, **_TABLE.values(auto))
     tx.wake(AUTO)
 
@@ -48,7 +47,6 @@ def auto_runs_of_session(
 
 
 def count_live(tx: Tx, access: Access) -> int:
-    """Return how many auto runs of the account have not ended."""
     return tx.value(f"SELECT count(*) FROM auto_runs WHERE account_id = :account AND {_LIVE}", access) or 0
 
 
@@ -99,7 +97,6 @@ def expire_leases(tx: Tx, before: int) -> None:
 
 
 def delete_auto_runs(tx: Tx, access: Access, key: str) -> None:
-    """Delete the auto runs of a session."""
     tx.run("DELETE FROM auto_runs WHERE account_id = :account AND key = :key", access, key=key)
 
 

@@ -15,7 +15,6 @@ _RESTED = (
 
 
 def insert_schedule(tx: Tx, access: Access, schedule: Schedule) -> None:
-    """Write a new schedule."""
     tx.run(_TABLE.insert, access, due_at=schedule.due_at, **_TABLE.values(schedule))
     tx.wake(SCHEDULES.bell)
 
@@ -27,7 +26,6 @@ def keep_schedule(tx: Tx, access: Access, schedule: Schedule) -> None:
 
 
 def delete_schedule(tx: Tx, access: Access, schedule_id: str) -> None:
-    """Delete a schedule."""
     tx.run("DELETE FROM schedules WHERE account_id = :account AND id = :id", access, id=schedule_id)
     tx.wake(SCHEDULES.bell)
 
@@ -52,7 +50,6 @@ def schedules_seen(tx: Tx, access: Access, *, after: str = "", limit: int) -> li
 
 
 def count_schedules(tx: Tx, access: Access) -> int:
-    """Return how many schedules the account has."""
     return tx.value("SELECT count(*) FROM schedules WHERE account_id = :account", access) or 0
 
 
