@@ -22,8 +22,6 @@ from carrel.runs import Claim, Run, RunChanged, about_run, run_by_id
 from carrel.sessions import Session, lock_lane, session_by_id
 from carrel.storage import Database, StepDuty, Tx
 
-_ENDS = ("completed", "failed", "cancelled")
-
 
 class Position(Struct, frozen=True):
     """A position on the ladder: the number of the last check, and the interval to the next."""
@@ -49,7 +47,7 @@ def observe_delegated_runs(db: Database, settings: FollowupsSettings) -> None:
         run = changed.run
         if not _is_delegated(run):
             return
-        if changed.state in _ENDS:
+        if changed.ended:
             store.end_followup(tx, run.access, run.id)
         elif changed.state == "queued" and settings.ladder_minutes:
             _begin(tx, run, position_at(settings.ladder_minutes, tx.now - run.created_at))

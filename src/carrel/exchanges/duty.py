@@ -30,7 +30,6 @@ _log = getLogger("carrel.delivery")
 Flows = Mapping[str, Flow]
 # Only runs of these kinds can belong to an exchange, so other runs save the query.
 _KINDS = ("inter_session", "reply_back", "announce", "spawn")
-_ENDS = ("completed", "failed", "cancelled")
 # What a retry's exchange inherits from the earlier one.
 _KEPT = (
     "account_id", "kind", "requester_key", "requester_session_id", "requester_run_id", "target_key", "rounds_max",
@@ -189,7 +188,7 @@ def observe_runs(db: Database) -> None:
 
 def _note_end(tx: Tx, changed: RunChanged) -> None:
     run = changed.run
-    if changed.state in _ENDS and run.provenance_kind in _KINDS:
+    if changed.ended and run.provenance_kind in _KINDS:
         store.note_run_ended(tx, run.access, run.id)
 
 

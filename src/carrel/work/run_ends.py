@@ -29,8 +29,6 @@ from carrel.work.run_store import RunEnd
 from carrel.work.stalls import watch
 from carrel.work.thread import distribute, heard_before_reopening
 
-_ENDS = ("completed", "failed", "cancelled")
-
 
 def observe_runs(db: Database) -> None:
     """Register the observers of runs, accounts, users, spaces and topics."""
@@ -52,7 +50,7 @@ def _require_task(tx: Tx, delivering: Delivering) -> None:
 def _note_end(tx: Tx, changed: RunChanged) -> None:
     """Record that a run of a task has ended; one that started after its task was done closes its session."""
     run = changed.run
-    if run.task_id is None or changed.state not in _ENDS:
+    if run.task_id is None or not changed.ended:
         return
     if (task := store.task_by_id(tx, run.access, run.task_id)) is None:
         # The task is not in this account, which is why the run ended.

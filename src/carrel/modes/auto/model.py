@@ -7,14 +7,6 @@ from msgspec import Struct
 from carrel.kernel import MS_PER_SECOND, Access
 from carrel.sessions import OfSession
 
-# The names under which a tick's attributes can be read on its run.
-AUTO_RUN_KIND: Final = "AUTO_RUN_KIND"
-AUTO_RUN_ID: Final = "AUTO_RUN_ID"
-AUTO_GOAL_ID: Final = "AUTO_GOAL_ID"
-AUTO_TASK_ID: Final = "AUTO_TASK_ID"
-SESSION_IDENTITY_CHANNEL: Final = "SESSION_IDENTITY_CHANNEL"
-SESSION_IDENTITY_CONVERSATION: Final = "SESSION_IDENTITY_CONVERSATION"
-
 RunKind = Literal["GOAL_RUN", "TASK_RUN"]
 AutoStatus = Literal["active", "stopping", "stopped", "completed", "failed", "interrupted"]
 AutoReason = Literal[
@@ -38,12 +30,12 @@ class RunAttributes(
     frozen=True,
     kw_only=True,
     rename={
-        "run_kind": AUTO_RUN_KIND,
-        "run_id": AUTO_RUN_ID,
-        "goal_id": AUTO_GOAL_ID,
-        "task_id": AUTO_TASK_ID,
-        "channel": SESSION_IDENTITY_CHANNEL,
-        "conversation": SESSION_IDENTITY_CONVERSATION,
+        "run_kind": "AUTO_RUN_KIND",
+        "run_id": "AUTO_RUN_ID",
+        "goal_id": "AUTO_GOAL_ID",
+        "task_id": "AUTO_TASK_ID",
+        "channel": "SESSION_IDENTITY_CHANNEL",
+        "conversation": "SESSION_IDENTITY_CONVERSATION",
     },
 ):
     """The attributes of a run: its session's identity and, on a tick, the context of its auto run."""
