@@ -30,8 +30,7 @@ def subject_of(tx: Tx, access: Access, budget: Budget, subject: str | None) -> s
 
 def title_of(tx: Tx, access: Access, balance: Balance) -> str:
     """Return a budget as the subject of a sentence."""
-    of = subject_of(tx, access, balance.budget, balance.period.subject)
-    return f"Budget {balance.budget.name} of {of}"
+    return f"Budget {balance.budget.name} of {subject_of(tx, access, balance.budget, balance.period.subject)}"
 
 
 def used_up_text(tx: Tx, access: Access, balance: Balance) -> str:

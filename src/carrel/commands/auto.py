@@ -35,8 +35,7 @@ def _on(tx: Tx, access: Access, context: CommandContext, said: str, more: str) -
     elif said.startswith("task:"):
         task_id, text = said.removeprefix("task:"), more
     new = NewAutoRun(key=context.lane.session_key, goal_id=goal_id, task_id=task_id, text=text or None)
-    started = start_auto(tx, access, new, context.rules)
-    return f"Started {_line(started)}"
+    return f"Started {_line(start_auto(tx, access, new, context.rules))}"
 
 
 def auto_run_lines(tx: Tx, access: Access, context: CommandContext) -> str:

@@ -115,8 +115,7 @@ def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = SE
 
 def plans_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Plan]:
     """Return the plans of a goal, oldest first."""
-    sql = f"{_SELECT_PLAN} AND goal_id = :goal_id ORDER BY id"
-    return _PLANS.rows(tx.all(sql, access, goal_id=goal_id))
+    return _PLANS.rows(tx.all(f"{_SELECT_PLAN} AND goal_id = :goal_id ORDER BY id", access, goal_id=goal_id))
 
 
 def plan_of_task(tx: Tx, access: Access, task_id: str) -> Plan | None:

@@ -50,8 +50,7 @@ def put_heartbeat(tx: Tx, access: Access, heartbeat: Heartbeat) -> None:
 
 
 def delete_heartbeat(tx: Tx, access: Access, agent_id: str) -> None:
-    sql = "DELETE FROM heartbeats WHERE account_id = :account AND agent_id = :agent_id"
-    tx.run(sql, access, agent_id=agent_id)
+    tx.run("DELETE FROM heartbeats WHERE account_id = :account AND agent_id = :agent_id", access, agent_id=agent_id)
 
 
 def hold_heartbeat(tx: Tx, access: Access, agent_id: str) -> Heartbeat | None:

@@ -24,8 +24,7 @@ class Tally(Struct, frozen=True):
 
 def insert_delivery(tx: Tx, access: Access, delivery: Delivery, body: bytes) -> bool:
     """Write a new delivery; False if it is known already. Waits for other servers' transactions."""
-    sql = f"{_TABLE.insert} ON CONFLICT DO NOTHING"
-    return tx.run(sql, access, **_TABLE.values(delivery), body=body.decode()) > 0
+    return tx.run(f"{_TABLE.insert} ON CONFLICT DO NOTHING", access, **_TABLE.values(delivery), body=body.decode()) > 0
 
 
 def delivery_like(tx: Tx, access: Access, webhook: str, sender_id: str, digest: str | None) -> Delivery | None:

@@ -74,8 +74,7 @@ def assign(
     changed = store.save_task(tx, access, task)
     publish(tx, access, "task.assigned", changed)
     if changed.status == "inbox":
-        after = first or leaves_inbox_as(actor)
-        changed = enter_status(tx, access, actor, changed, after, rules, quiet=True).task
+        changed = enter_status(tx, access, actor, changed, first or leaves_inbox_as(actor), rules, quiet=True).task
     if quiet:
         return changed
     recipients = sorted(Recipient(kind, party, "assignment") for kind, party in new if (kind, party) != actor.party)

@@ -136,8 +136,7 @@ def enter_status(
 
 def agents_told_of_move(tx: Tx, access: Access, task: Task, actor: Actor) -> list[Recipient]:
     """Return the agents that are notified when an actor moves a task to this status."""
-    told = audience_of(tx, access, task).of_move(actor.party, task.status)
-    return [each for each in told if each.kind == "agent"]
+    return [each for each in audience_of(tx, access, task).of_move(actor.party, task.status) if each.kind == "agent"]
 
 
 def _take_assignees_off(tx: Tx, access: Access, actor: Actor, task: Task) -> None:

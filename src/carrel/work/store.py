@@ -67,8 +67,7 @@ def chat_task(tx: Tx, access: Access) -> Task | None:
 def tasks_planned(tx: Tx, access: Access, *, plan_id: str | None = None, goal_id: str | None = None) -> list[Task]:
     """Return the tasks of a plan in their order, or those of a goal, oldest first."""
     column, order = ("goal_id", "created_at") if plan_id is None else ("plan_id", "task_index")
-    sql = f"{_SELECT} AND {column} = :id ORDER BY {order}, id"
-    return TASK_TABLE.rows(tx.all(sql, access, id=plan_id or goal_id))
+    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND {column} = :id ORDER BY {order}, id", access, id=plan_id or goal_id))
 
 
 def tasks_in(tx: Tx, access: Access, column: Literal["topic_id", "space_id"], value: str) -> list[str]:
@@ -279,8 +278,7 @@ _OF_AGENT = "account_id = :account AND task_id = :task_id AND agent_id = :agent_
 
 def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseRequest | None:
     """Return the newest request for a response from an agent on a task."""
-    sql = f"{_REQUESTS.select} WHERE {_OF_AGENT}"
-    return _REQUESTS.row(tx.one(sql, access, task_id=task_id, agent_id=agent_id))
+    return _REQUESTS.row(tx.one(f"{_REQUESTS.select} WHERE {_OF_AGENT}", access, task_id=task_id, agent_id=agent_id))
 
 
 def put_request(tx: Tx, access: Access, request: ResponseRequest) -> None:

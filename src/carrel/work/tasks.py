@@ -216,8 +216,7 @@ def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]
         if len(seen) > limits.TASK_DEPENDENCIES_IN_ALL_MAX:
             message = f"A task depends on at most {limits.TASK_DEPENDENCIES_IN_ALL_MAX} others in all."
             raise Refusal(Code.LIMIT_REACHED, message, field="dependencies")
-        found = store.dependencies_of(tx, access, ahead)
-        ahead = {other for each in found.values() for other in each} - seen
+        ahead = {other for each in store.dependencies_of(tx, access, ahead).values() for other in each} - seen
 
 
 def _parent(tx: Tx, access: Access, parent_id: str | UnsetType | None, *, task_id: str | None = None) -> str | None:

@@ -167,8 +167,7 @@ def read_thread(
 ) -> Thread:  # fmt: skip
     """Return the newest messages of a task or topic below a number."""
     if of == "topic":
-        topic = readable_topic(tx, access, item_id)
-        entries = messages_of_topic(tx, access, topic.id, limit=limit, before=before)
+        entries = messages_of_topic(tx, access, readable_topic(tx, access, item_id).id, limit=limit, before=before)
         return Thread(messages=thread_messages(tx, access, entries), seen_by=[], typing=[])
     task, _ = readable_task(tx, access, item_id)
     entries = entries_of_task(tx, access, task.id, "thread", limit=limit, before=before)

@@ -116,8 +116,7 @@ def is_unwritten(tx: Tx, access: Access, state: PlanState) -> bool:
 
 def plan_gauges(tx: Tx, access: Access) -> list[Sample]:
     """Return how many sessions of the account are in plan mode, as a metric."""
-    count = store.count_planning(tx, access)
-    return [Sample("plan.mode.active.sessions", "gauge", (), count, access.account_id)]
+    return [Sample("plan.mode.active.sessions", "gauge", (), store.count_planning(tx, access), access.account_id)]
 
 
 def hold_open_plan(tx: Tx, access: Access, key: SessionKey) -> None:
