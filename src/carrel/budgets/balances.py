@@ -30,9 +30,7 @@ def balances_on(tx: Tx, run: Claim, rules: BudgetRules) -> list[Balance]:
     return [balance_of(tx, run.access, budget, subjects[budget.scope], rules, periods) for budget in limiting]
 
 
-def balance_of(
-    tx: Tx, access: Access, budget: Budget, subject: str, rules: BudgetRules, periods: Periods
-) -> Balance:  # fmt: skip
+def balance_of(tx: Tx, access: Access, budget: Budget, subject: str, rules: BudgetRules, periods: Periods) -> Balance:
     column, since = _COLUMNS.get(budget.scope), budget.since(tx.now)
     used = usage_of(tx, access, since_day=since, **({} if column is None else {column: subject}))
     period = periods.get((budget.name, subject, since)) or BudgetPeriod(budget.name, subject, since)

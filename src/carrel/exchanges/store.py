@@ -49,9 +49,7 @@ def exchange_of_run(tx: Tx, access: Access, run_id: str) -> Exchange | None:
     return _TABLE.row(tx.one(f"{_MINE} AND current_run_id = :run_id AND state = 'open'", access, run_id=run_id))
 
 
-def awaits_child(
-    tx: Tx, access: Access, requester_key: str, child_key: str, *, besides: bool = False
-) -> bool:  # fmt: skip
+def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str, *, besides: bool = False) -> bool:
     """Return whether a lane still has to receive a result from one of its children, or from another `besides` it."""
     sql = (
         "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND kind = 'spawn' "

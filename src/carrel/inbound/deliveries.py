@@ -67,9 +67,7 @@ def _lane(tx: Tx, access: Access, webhook: Webhook, rendered: Rendered) -> Sessi
     return key
 
 
-def _as_task(
-    tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules
-) -> str:  # fmt: skip
+def _as_task(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules) -> str:
     """Create a task, or add to the one that earlier deliveries about the same thing created; return its id."""
     actor = Actor(kind="system", id=webhook.actor_id, party_id="", name=f"webhook {webhook.name}")
 
@@ -199,9 +197,7 @@ def _access_of(tx: Tx, webhook: Webhook) -> Access:
     return structs.replace(system_access(account.id, account.slug), actor_id=webhook.actor_id, name=webhook.name)
 
 
-def _attempt(
-    tx: Tx, access: Access, webhook: Webhook, delivery: Delivery, arrival: Arrival, rules: Rules
-) -> Delivery:  # fmt: skip
+def _attempt(tx: Tx, access: Access, webhook: Webhook, delivery: Delivery, arrival: Arrival, rules: Rules) -> Delivery:
     rendered = webhook.render(arrival)
     outcome, reason, effect = _carried_out(tx, access, webhook, arrival, rendered, rules)
     METRICS.count("webhooks.deliveries.count", access.account_id, webhook=webhook.name, outcome=outcome)
