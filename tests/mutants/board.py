@@ -344,7 +344,7 @@ BOARD = (
     Mutant(
         "a follow-up outlives the run that it watches",
         "board/followups.py",
-        "if changed.state in _ENDS:",
+        "if changed.ended:",
         'if changed.state == "completed" and False:',
         "tests/board/test_followups.py",
     ),
