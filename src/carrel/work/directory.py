@@ -97,5 +97,5 @@ class Directory:
 
 
 def directory_of(tx: Tx, access: Access) -> Directory:
-    """Return everyone in the account, read once in a transaction."""
+    """Return everyone in the account, read once in a transaction; one that changes users does so before."""
     return tx.cached(("directory", access.account_id), lambda: Directory(tx, access))
