@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from carrel.board import Followups, observe_delegated_runs
+from carrel.board import followup_duty, observe_delegated_runs
 from carrel.board.followups import Position, position_at
-from carrel.board.store import next_followup_due
+from carrel.board.store import FOLLOWUPS
 from carrel.journal import Entry, entries_of_session
 from carrel.kernel import MS_PER_MINUTE, SessionKey
 from carrel.kernel.settings import FollowupsSettings
@@ -36,7 +36,7 @@ class Watched:
     def __init__(self, talk: Talk, settings: FollowupsSettings) -> None:
         self.talk = talk
         self.engine = talk.engine
-        self.duty = Followups(self.engine.db, settings)
+        self.duty = followup_duty(self.engine.db, settings)
 
     async def hand_over(self) -> str:
         """Send something to the other agent without waiting; return the run's id."""
@@ -177,7 +177,7 @@ async def test_a_follow_up_starts_no_run_and_ends_with_the_run_that_it_watches(w
     assert [run.id for run in await watched.engine.runs(TELLER)] == [held.id]
     assert len(await watched.engine.runs(watched.talk.asker)) == 1
     await watched.engine.end(held)
-    assert await watched.engine.read(next_followup_due) is None
+    assert await watched.engine.read(FOLLOWUPS.next_due) is None
     await watched.at(15)
     assert len(await watched.said()) == 1
 
@@ -225,7 +225,7 @@ async def test_a_spawned_run_is_looked_after(watched: Watched) -> None:
 
 async def test_a_run_that_a_person_started_is_not_looked_after(watched: Watched) -> None:
     await watched.engine.say(TELLER, "how many?")
-    assert await watched.engine.read(next_followup_due) is None
+    assert await watched.engine.read(FOLLOWUPS.next_due) is None
 
 
 async def test_an_empty_ladder_looks_after_nothing(store_url: str) -> None:
@@ -233,7 +233,7 @@ async def test_an_empty_ladder_looks_after_nothing(store_url: str) -> None:
     async with open_talk(store_url, working=False) as talk:
         observe_delegated_runs(talk.engine.db, off)
         await Watched(talk, off).hand_over()
-        assert await talk.engine.read(next_followup_due) is None
+        assert await talk.engine.read(FOLLOWUPS.next_due) is None
 
 
 @requirement("S4.follow.cadence")
@@ -241,11 +241,11 @@ async def test_a_requested_response_is_looked_after_and_other_notices_are_not(st
     async with open_desk(store_url) as desk:
         observe_delegated_runs(desk.db, LADDER)
         task = await desk.create("writer")
-        assert await desk.read(next_followup_due) is None, "an assignment hands nothing over"
+        assert await desk.read(FOLLOWUPS.next_due) is None, "an assignment hands nothing over"
         await desk.work_off()
         asked = await desk.request(task, "critic", access=desk.agent("writer"))
         desk.advance(600)
-        assert await Followups(desk.db, LADDER).round() == 0
+        assert await followup_duty(desk.db, LADDER).round() == 0
         assert await _names(desk, asked.requested[0].run_id) == ["run.queued", "run.progress"]
 
 

@@ -7,10 +7,10 @@ from msgspec import structs
 
 from carrel.delivery.heading import GAP, tell
 from carrel.kernel.limits import SNIPPET_MESSAGE_CHARS_MAX
+from carrel.notices import NoticeType
 from carrel.runs import Run
 from carrel.work import Task, TaskBriefing
 from carrel.work.briefings import TaskLine
-from carrel.work.model import NoticeType
 from carrel.work.orchestrator import StatusOverview
 from tests.requirements.mark import requirement
 

@@ -6,7 +6,7 @@ from carrel.access import account_of
 from carrel.journal import Entry, entries_of_task
 from carrel.storage import Tx
 from carrel.work import readable_task
-from carrel.work.notice_store import next_run_end_due
+from carrel.work.run_store import RUN_ENDS
 from tests.delivery.tasks import assign, make_task, notify, set_account
 from tests.gateway.dialects import KINDS
 from tests.gateway.provider_view import read_request
@@ -57,7 +57,7 @@ async def test_what_a_tool_posts_in_a_thread_is_no_reply_of_its_run(server: Serv
     gateway.script(calls(("task_message", told)), text("NO_REPLY"), text("Noted."))
     await notify(server, chat, "The harvest was good; tell whom it concerns.")
     await server.until(lambda tx: [one.content for one in thread_of(tx, server, task_id)][-1:] == ["Noted."])
-    await server.until(lambda tx: next_run_end_due(tx) is None)
+    await server.until(lambda tx: RUN_ENDS.next_due(tx) is None)
     (asked,) = await server.read(lambda tx: thread_of(tx, server, chat))
     task, _ = await server.read(lambda tx: readable_task(tx, server.access, chat))
     assert task.last_message_at == asked.created_at

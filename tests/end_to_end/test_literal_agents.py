@@ -10,12 +10,12 @@ import pytest
 from carrel.access import account_of
 from carrel.agents import BehaviorFlags
 from carrel.goals import PlannedTask, approve_plan, draft_plan, find_goal, make_goal, set_plan
-from carrel.goals.store import next_note_due
+from carrel.goals.store import PLANS_NOTED
 from carrel.journal import entries_of_task
 from carrel.kernel import SessionKey
 from carrel.storage import Tx
 from carrel.work import TaskFilter, assign_task, list_tasks, move_task, reopen_task, tasks_planned
-from carrel.work.notice_store import next_run_end_due
+from carrel.work.run_store import RUN_ENDS
 from tests.delivery.tasks import assign, make_task, notify, post, set_account, set_agent
 from tests.end_to_end.literal_agents import AGENTS, RESULT
 from tests.harness.server import Server, gateways_to, open_server
@@ -42,7 +42,9 @@ async def rest(server: Server) -> None:
 
     def is_quiet(tx: Tx) -> bool:
         live = "SELECT 1 FROM runs WHERE account_id = :account AND state IN ('queued', 'running') LIMIT 1"
-        return tx.one(live, server.access) is None and next_run_end_due(tx) is None and next_note_due(tx) is None
+        return (
+            tx.one(live, server.access) is None and RUN_ENDS.next_due(tx) is None and PLANS_NOTED.next_due(tx) is None
+        )
 
     await server.until(is_quiet)
 

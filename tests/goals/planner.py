@@ -9,13 +9,13 @@ from carrel.goals import (
     GoalChange,
     Plan,
     PlannedTask,
-    PlanRunner,
     approve_plan,
     change_goal,
     draft_plan,
     find_goal,
     find_plan,
     make_goal,
+    plan_duty,
     set_plan,
 )
 from carrel.kernel import SessionKey
@@ -60,7 +60,7 @@ class Planner(Desk):
 
     async def follow(self) -> int:
         """Let the duty follow plans until nothing is noted any more; return in how many steps."""
-        duty, steps = PlanRunner(self.db, self.rules), 0
+        duty, steps = plan_duty(self.db, self.rules), 0
         while due := await self.read(lambda tx: duty.take(tx, 100)):
             for item in due:
                 await duty.do(item)

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 
-from carrel.goals import PlanRunner, end_plan
+from carrel.goals import end_plan, plan_duty
 from carrel.goals.plans import hold_plan
 from carrel.goals.store import notes_of_plan
 from carrel.runs import Completed
@@ -72,7 +72,7 @@ async def test_two_runs_that_end_at_once_begin_the_task_that_waits_for_both_once
     await planner.follow()
     planner.advance(1)
     await within(asyncio.gather(*(planner.end(held, Completed(reply="done")) for held in working.values())))
-    duty = PlanRunner(planner.db, planner.rules)
+    duty = plan_duty(planner.db, planner.rules)
     (item,) = await planner.read(lambda tx: duty.take(tx, 10))
     await within(asyncio.gather(*(duty.do(item) for _ in range(4))))
     await planner.follow()
@@ -98,7 +98,7 @@ async def test_an_end_that_is_noted_while_the_plan_is_followed_is_followed_too(p
                 assert go_on.wait(SECONDS_MAX)
 
         planner.db.observe(TaskChanged, pause)
-        duty = PlanRunner(planner.db, planner.rules)
+        duty = plan_duty(planner.db, planner.rules)
         (item,) = await planner.read(lambda tx: duty.take(tx, 10))
         following = asyncio.ensure_future(duty.do(item))
         assert await asyncio.to_thread(inside.wait, SECONDS_MAX)

@@ -8,7 +8,7 @@ from tests.house import exceptions, suite_rules
 from tests.house.source import Source, suite_sources
 
 Rule = Callable[[Source], Iterator[str]]
-OURS = "from carrel.runs import queue\nfrom carrel.work.run_ends import RunEnds\nfrom carrel.storage import Duty, Tx\n"
+OURS = "from carrel.runs import queue\nfrom carrel.exchanges import Exchanges\nfrom carrel.storage import Duty, Tx\n"
 FAKE = OURS + "class Fake:\n    pass\n"
 
 WAITS, READS, STANDS_IN = suite_rules.SUITE_RULES
@@ -44,7 +44,7 @@ PLANTED: list[tuple[Rule, str, str]] = [
     (STANDS_IN, OURS + "for one in (queue, 1):\n    patch.setattr(one, 'deliver', say)\n",
      OURS + "for one in (a, b):\n    patch.setattr(one, 'deliver', say)\n"),
     (STANDS_IN, OURS + "queue.deliver = say\n", OURS + "deliver = queue.deliver\n"),
-    (STANDS_IN, OURS + "class Broken(RunEnds):\n    pass\n",
+    (STANDS_IN, OURS + "class Broken(Exchanges):\n    pass\n",
      OURS + "class Chores(Duty[str]):\n    pass\n"),
     (STANDS_IN, OURS + "cast(Tx, fake)\n", OURS + "cast(str, fake)\n"),
     (STANDS_IN, FAKE + "read(Fake())  # type: ignore[arg-type]\n",

@@ -131,10 +131,10 @@ BOARD = (
     ),
     Mutant(
         "a message of a thread imitates another author",
-        "work/notices.py",
+        "notices/notices.py",
         "{indent(text, '  ')}",
         "{text}",
-        "tests/work/test_notices.py",
+        "tests/notices/test_notices.py",
     ),
     Mutant(
         "a user makes spaces by tags",
@@ -344,7 +344,7 @@ BOARD = (
     Mutant(
         "a follow-up outlives the run that it watches",
         "board/followups.py",
-        "if changed.state in _ENDS:",
+        "if changed.ended:",
         'if changed.state == "completed" and False:',
         "tests/board/test_followups.py",
     ),

@@ -56,7 +56,7 @@ CONNECTORS = (
     ),
     Mutant(
         "a server that is called goal may write in plan mode",
-        "modes/plan/narrowing.py",
+        "modes/plan/mode.py",
         "(server is not None or not any(fnmatchcase(name, each) for each in _FOR_PLANNING))",
         "not any(fnmatchcase(name, each) for each in _FOR_PLANNING)",
         f"{_TURNS} -k family",

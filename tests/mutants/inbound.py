@@ -53,8 +53,8 @@ INBOUND = (
     Mutant(
         "what a failed delivery has begun stays",
         "inbound/deliveries.py",
-        "effect = tx.attempt(lambda: carry_out(tx, access, webhook, arrival, rendered, rules))",
-        "effect = carry_out(tx, access, webhook, arrival, rendered, rules)",
+        "tx.attempt(lambda: carry_out(tx, access, webhook, arrival, rendered, rules))",
+        "carry_out(tx, access, webhook, arrival, rendered, rules)",
         _DELIVERIES,
     ),
     Mutant(

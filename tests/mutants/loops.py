@@ -29,7 +29,7 @@ LOOPS = (
     ),
     Mutant(
         "what was allowed counts again",
-        "loops/administration.py",
+        "loops/repeat_guard.py",
         ".allowed(tx.tick())",
         ".allowed(0)",
         _LOOPS,
@@ -43,7 +43,7 @@ LOOPS = (
     ),
     Mutant(
         "a person's message does not let a held session go on",
-        "loops/administration.py",
+        "loops/repeat_guard.py",
         "    db.observe(RunChanged, _hear_person)\n",
         "",
         _LOOPS,

@@ -243,8 +243,8 @@ SORTING = (
     Mutant(
         "a run is long a check too late",
         "board/followups.py",
-        "is_long = elapsed_ms >= self._settings",
-        "is_long = elapsed_ms > self._settings",
+        "is_long = elapsed_ms >= settings",
+        "is_long = elapsed_ms > settings",
         _FOLLOWUPS,
     ),
     Mutant(

@@ -7,7 +7,7 @@ from carrel.kernel import SessionKey
 from carrel.runs import run_by_id
 from carrel.storage import Tx
 from carrel.work import tasks_planned
-from carrel.work.notice_store import live_runs_of_task
+from carrel.work.run_store import live_runs_of_task
 from tests.memory.places import Notebook, counted
 from tests.requirements.mark import requirement
 from tests.tools.task_world import Seat, TaskWorld, twin_of

@@ -10,6 +10,7 @@ from carrel.access import account_of, make_user
 from carrel.agents import change_account, change_agent, every_agent, require_agent
 from carrel.journal import Event, append_entry
 from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.notices import Notified, notices_of
 from carrel.notifications import newest_notifications
 from carrel.notifications.model import Notification
 from carrel.runs import Cancelled, Claim, Completed, Failed, Rules, Run, agent_entry, bind_session, fence, run_by_id
@@ -24,15 +25,13 @@ from carrel.work import (
     assign_task,
     create_task,
     move_task,
-    notices_of,
     post_message,
     readable_task,
     request_responses,
 )
 from carrel.work.moves import Moved
-from carrel.work.notice_store import live_runs_of_task
-from carrel.work.notices import Notified
-from carrel.work.run_ends import RunEnds
+from carrel.work.run_ends import run_end_duty
+from carrel.work.run_store import live_runs_of_task
 from carrel.work.store import parties_of
 from tests.harness.engine import Engine, open_engine
 
@@ -148,7 +147,7 @@ class Desk(Engine):
 
     async def handle_ends(self) -> int:
         """Handle every end of a run that is due; return how many there were."""
-        duty = RunEnds(self.db, self.rules)
+        duty = run_end_duty(self.db, self.rules)
         due = await self.read(lambda tx: duty.take(tx, 100))
         for end in due:
             await duty.do(end)

@@ -5,9 +5,10 @@ from itertools import product
 import pytest
 from msgspec import structs
 
+from carrel.notices import Recipient
+from carrel.work.audience import Audience
 from carrel.work.mentions import MentionShape
 from carrel.work.model import MOVES, Party, PartyKind, Task
-from carrel.work.notices import Audience, Recipient
 from tests.requirements.mark import requirement
 
 TASK = Task(

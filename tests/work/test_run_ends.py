@@ -11,7 +11,7 @@ from carrel.runs import Failed, deliver
 from carrel.sessions import Session
 from carrel.storage import Tx
 from carrel.work import read_thread
-from carrel.work.run_ends import RunEnds
+from carrel.work.run_ends import run_end_duty
 from tests.harness.engine import envelope, until_found
 from tests.harness.wrapped_database import WrappedDatabase
 from tests.requirements.mark import requirement
@@ -110,7 +110,7 @@ async def test_two_servers_handle_an_end_once(desk: Desk) -> None:
     held = await desk.take_one()
     await desk.admit(held)
     await desk.reply(held)
-    duty = RunEnds(desk.db, desk.rules)
+    duty = run_end_duty(desk.db, desk.rules)
     (end,) = await desk.read(lambda tx: duty.take(tx, 10))
     await asyncio.gather(*(duty.do(end) for _ in range(5)))
     assert len(await desk.mailbox()) == 1
@@ -134,7 +134,7 @@ async def test_an_end_that_cannot_be_handled_is_looked_at_again_later(desk: Desk
     held = await desk.take_one()
     await desk.admit(held)
     await desk.reply(held)
-    duty = RunEnds(BrokenOnce(desk.db), desk.rules)
+    duty = run_end_duty(BrokenOnce(desk.db), desk.rules)
     (end,) = await desk.read(lambda tx: duty.take(tx, 10))
     with pytest.raises(ValueError, match="broken"):
         await duty.do(end)
@@ -151,7 +151,7 @@ async def test_a_message_about_a_task_that_does_not_exist_is_refused(desk: Desk)
 
 async def test_the_duty_wakes_by_itself(store_url: str) -> None:
     async with open_desk(store_url, real=True) as desk, asyncio.TaskGroup() as group:
-        serving = group.create_task(RunEnds(desk.db, desk.rules).serve())
+        serving = group.create_task(run_end_duty(desk.db, desk.rules).serve())
         task = await desk.create("writer")
         held = await desk.take_one()
         await desk.admit(held)

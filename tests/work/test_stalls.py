@@ -7,7 +7,7 @@ from carrel.kernel.limits import STALL_PAUSES_MINUTES
 from carrel.runs import Failed
 from carrel.sessions import Session
 from carrel.work import Task, explain_task
-from carrel.work.run_ends import Stalls
+from carrel.work.stalls import stall_duty
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk
 
@@ -17,7 +17,7 @@ STALLED = [("writer", "stalled")]
 async def take_up(desk: Desk, minutes: float = 0) -> int:
     """Let time pass, then take up every stalled task that is due; return how many were."""
     desk.advance(round(minutes * 60))
-    duty = Stalls(desk.db, desk.rules)
+    duty = stall_duty(desk.db, desk.rules)
     due = await desk.read(lambda tx: duty.take(tx, 100))
     for stall in due:
         await duty.do(stall)

@@ -13,7 +13,7 @@ from carrel.board.classifier.merges import join_topics, split_topic
 from carrel.board.classifier.sorter import Sorter
 from carrel.board.documents import BoardDocuments
 from carrel.board.entries import LogShape, change_entry, delete_entry, log_shapes, read_file, readable_entry
-from carrel.board.followups import Followups, observe_delegated_runs
+from carrel.board.followups import followup_duty, observe_delegated_runs
 from carrel.board.hooks import ClaudeEvent, require_hooks, run_hook, wake
 from carrel.board.ingests import Ingests, accept, is_unrecorded
 from carrel.board.intake import record
@@ -34,10 +34,10 @@ from carrel.board.search_shapes import SearchShape, search_shape
 from carrel.board.store import Route, RouteFields, list_entries
 
 __all__ = [
-    "BoardDocuments", "BoardFound", "BoardQuery", "Classification", "Classifier", "ClaudeEvent", "Followups", "Ingests",
-    "LogChange", "LogFilter", "LogShape", "LogSource", "LogType", "Model", "NewLog", "Ranked", "Route", "RouteFields",
-    "SearchShape", "Sorter", "Summary", "accept", "add_route", "ask_for_digests", "ask_for_turn", "backlog",
-    "board_key", "board_search", "change_entry", "classifier_gauges", "delete_entry", "found_entry", "infer_space",
+    "BoardDocuments", "BoardFound", "BoardQuery", "Classification", "Classifier", "ClaudeEvent", "Ingests", "LogChange",
+    "LogFilter", "LogShape", "LogSource", "LogType", "Model", "NewLog", "Ranked", "Route", "RouteFields", "SearchShape",
+    "Sorter", "Summary", "accept", "add_route", "ask_for_digests", "ask_for_turn", "backlog", "board_key",
+    "board_search", "change_entry", "classifier_gauges", "delete_entry", "followup_duty", "found_entry", "infer_space",
     "is_unrecorded", "join_topics", "list_entries", "log_shapes", "named_session", "observe_changes",
     "observe_delegated_runs", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
     "require_hooks", "routes_of", "run_hook", "search_shape", "settle_accounts", "sort_again", "sorted_by",

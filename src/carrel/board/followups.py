@@ -4,6 +4,7 @@ The server does this itself: a check reads the run and writes, and starts no tur
 """
 
 from bisect import bisect_right
+from functools import partial
 
 import msgspec
 from msgspec import Struct, structs
@@ -20,10 +21,6 @@ from carrel.notifications import NewNotification
 from carrel.runs import Claim, Run, RunChanged, about_run, run_by_id
 from carrel.sessions import Session, lock_lane, session_by_id
 from carrel.storage import Database, StepDuty, Tx
-
-# The bell that is rung when a run should be checked soon.
-FOLLOWUPS = "followups"
-_ENDS = ("completed", "failed", "cancelled")
 
 
 class Position(Struct, frozen=True):
@@ -50,7 +47,7 @@ def observe_delegated_runs(db: Database, settings: FollowupsSettings) -> None:
         run = changed.run
         if not _is_delegated(run):
             return
-        if changed.state in _ENDS:
+        if changed.ended:
             store.end_followup(tx, run.access, run.id)
         elif changed.state == "queued" and settings.ladder_minutes:
             _begin(tx, run, position_at(settings.ladder_minutes, tx.now - run.created_at))
@@ -71,58 +68,42 @@ def _begin(tx: Tx, run: Claim, position: Position) -> None:
     store.begin_followup(tx, run.access, followup)
     # For later ones, the duty looks every few seconds anyway.
     if due_at - tx.now <= SAFETY_POLL_SECONDS * MS_PER_SECOND:
-        tx.wake(FOLLOWUPS)
+        tx.wake(store.FOLLOWUPS.bell)
 
 
-class Followups(StepDuty[Followup]):
-    """Checks the delegated runs of one store."""
+def followup_duty(db: Database, settings: FollowupsSettings) -> StepDuty[Followup]:
+    """Return the duty that checks the delegated runs of a store."""
+    step = partial(_follow_up, settings=settings)
+    return StepDuty(db, store.FOLLOWUPS, step, items_max=FOLLOWUPS_AT_A_TIME, retry_seconds=FOLLOWUP_RETRY_SECONDS)
 
-    name = "followups"
-    bell = FOLLOWUPS
-    items_max = FOLLOWUPS_AT_A_TIME
-    next_due = staticmethod(store.next_followup_due)
-    take = staticmethod(store.due_followups)
 
-    def __init__(self, db: Database, settings: FollowupsSettings) -> None:
-        super().__init__(db)
-        self._settings = settings
-
-    def advance(self, tx: Tx, item: Followup) -> None:
-        """Check one run, if that is still due."""
-        access = system_access(item.account_id)
-        if (seen := run_by_id(tx, access, item.run_id)) is None:
-            return
-        asked_in = _requester(tx, access, seen)
-        # Lanes are always locked before rows.
-        for key in sorted({seen.key, asked_in.key} if asked_in else {seen.key}):
-            lock_lane(tx, access, key)
-        held, run = store.hold_followup(tx, access, item.run_id), run_by_id(tx, access, item.run_id)
-        if held is None or run is None or held.due_at > tx.now:
-            return
-        if not self._settings.ladder_minutes:
-            store.end_followup(tx, access, run.id)
-            return
-        position = position_at(self._settings.ladder_minutes, tx.now - run.created_at)
-        self._check(tx, run, asked_in, position.check, changed=held.seen != _state(run))
-        due_at = run.created_at + position.next_ms
-        store.keep_followup(tx, access, structs.replace(held, due_at=due_at, seen=_state(run)))
-
-    def postpone(self, tx: Tx, item: Followup) -> None:
-        """Postpone this run."""
-        until = tx.now + FOLLOWUP_RETRY_SECONDS * MS_PER_SECOND
-        store.postpone_followup(tx, system_access(item.account_id), item, until)
-
-    def _check(self, tx: Tx, run: Run, asked_in: Session | None, check: int, *, changed: bool) -> None:
-        """Report how a run is doing: at first only if its state has changed, and to people once it takes long."""
-        elapsed_ms = tx.now - run.created_at
-        is_long = elapsed_ms >= self._settings.progress_after_minutes * MS_PER_MINUTE
-        if not (is_long or changed):
-            return
+def _follow_up(tx: Tx, item: Followup, settings: FollowupsSettings) -> None:
+    """Check one run, if that is still due."""
+    access = system_access(item.account_id)
+    if (seen := run_by_id(tx, access, item.run_id)) is None:
+        return
+    asked_in = _requester(tx, access, seen)
+    # Lanes are always locked before rows.
+    for key in sorted({seen.key, asked_in.key} if asked_in else {seen.key}):
+        lock_lane(tx, access, key)
+    held, run = store.hold_followup(tx, access, item.run_id), run_by_id(tx, access, item.run_id)
+    if held is None or run is None or held.due_at > tx.now:
+        return
+    if not settings.ladder_minutes:
+        store.end_followup(tx, access, run.id)
+        return
+    elapsed_ms = tx.now - run.created_at
+    position = position_at(settings.ladder_minutes, elapsed_ms)
+    is_long = elapsed_ms >= settings.progress_after_minutes * MS_PER_MINUTE
+    # At first only a change of its state is reported.
+    if is_long or held.seen != _state(run):
         note = _note(run, elapsed_ms)
-        progress = {"elapsedSeconds": elapsed_ms // MS_PER_SECOND, "check": check, "note": note}
+        progress = {"elapsedSeconds": elapsed_ms // MS_PER_SECOND, "check": position.check, "note": note}
         append_event(tx, run.access, "run.progress", about_run(run), json_text(progress))
         if is_long:
             _tell(tx, run, asked_in, note, progress)
+    due_at = run.created_at + position.next_ms
+    store.keep_followup(tx, access, structs.replace(held, due_at=due_at, seen=_state(run)))
 
 
 def _requester(tx: Tx, access: Access, run: Run) -> Session | None:

@@ -9,7 +9,7 @@ from carrel.board.model import Location, LogFilter
 from carrel.journal import Entry, entries_matching
 from carrel.kernel import Access, Shape
 from carrel.kernel.settings import Recall
-from carrel.storage import Table, Tx, in_list
+from carrel.storage import Due, Table, Tx, in_list
 from carrel.visibility import seen_log
 
 # What the classifier sorts: no notes, thread messages, entries whose run was given a task, or entries that a program
@@ -309,6 +309,7 @@ class Followup(Struct, frozen=True, kw_only=True):
 
 
 _TABLE = Table("followups", Followup, key=("account_id", "run_id"))
+FOLLOWUPS = Due(_TABLE, "followups")
 _ONE = "account_id = :account AND run_id = :run_id"
 
 
@@ -322,17 +323,6 @@ def end_followup(tx: Tx, access: Access, run_id: str) -> None:
     tx.run(f"DELETE FROM followups WHERE {_ONE}", access, run_id=run_id)
 
 
-def due_followups(tx: Tx, limit: int) -> list[Followup]:
-    """Return follow-ups across all accounts that are due now."""
-    sql = f"{_TABLE.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit"
-    return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
-
-
-def next_followup_due(tx: Tx) -> int | None:
-    """Return when a follow-up is next due, across all accounts."""
-    return tx.value("SELECT due_at FROM followups ORDER BY due_at LIMIT 1")
-
-
 def hold_followup(tx: Tx, access: Access, run_id: str) -> Followup | None:
     """Return one follow-up, locked until the end of the transaction; the lane of its run must be locked first."""
     return _TABLE.row(tx.one(f"{_TABLE.select} WHERE {_ONE} FOR UPDATE", access, run_id=run_id))
@@ -341,9 +331,3 @@ def hold_followup(tx: Tx, access: Access, run_id: str) -> Followup | None:
 def keep_followup(tx: Tx, access: Access, followup: Followup) -> None:
     """Write when a run is checked next, and its current state; this transaction must have locked it."""
     tx.run(_TABLE.update, access, **_TABLE.values(followup))
-
-
-def postpone_followup(tx: Tx, access: Access, followup: Followup, until: int) -> None:
-    """Make a follow-up due later, if it is unchanged."""
-    sql = f"UPDATE followups SET due_at = :until WHERE {_ONE} AND due_at = :due_at"
-    tx.run(sql, access, run_id=followup.run_id, due_at=followup.due_at, until=until)

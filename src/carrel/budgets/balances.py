@@ -7,9 +7,8 @@ from carrel.budgets.store import budgets_on, periods_of
 from carrel.kernel import Access
 from carrel.runs import Claim
 from carrel.storage import Tx
-from carrel.usage import usage_of
+from carrel.usage import COLUMNS, usage_of
 
-_COLUMNS: dict[Scope, str] = {"agent": "agent_id", "task": "task_id", "session": "key"}
 # By name, subject and first day.
 Periods = Mapping[tuple[str, str, int], BudgetPeriod]
 
@@ -30,11 +29,8 @@ def balances_on(tx: Tx, run: Claim, rules: BudgetRules) -> list[Balance]:
     return [balance_of(tx, run.access, budget, subjects[budget.scope], rules, periods) for budget in limiting]
 
 
-def balance_of(
-    tx: Tx, access: Access, budget: Budget, subject: str, rules: BudgetRules, periods: Periods
-) -> Balance:  # fmt: skip
-    """Return a budget's balance for one subject."""
-    column, since = _COLUMNS.get(budget.scope), budget.since(tx.now)
+def balance_of(tx: Tx, access: Access, budget: Budget, subject: str, rules: BudgetRules, periods: Periods) -> Balance:
+    column, since = COLUMNS.get(budget.scope), budget.since(tx.now)
     used = usage_of(tx, access, since_day=since, **({} if column is None else {column: subject}))
     period = periods.get((budget.name, subject, since)) or BudgetPeriod(budget.name, subject, since)
     return Balance(budget=budget, period=period, spent=rules.spent(used))

@@ -30,8 +30,7 @@ def subject_of(tx: Tx, access: Access, budget: Budget, subject: str | None) -> s
 
 def title_of(tx: Tx, access: Access, balance: Balance) -> str:
     """Return a budget as the subject of a sentence."""
-    of = subject_of(tx, access, balance.budget, balance.period.subject)
-    return f"Budget {balance.budget.name} of {of}"
+    return f"Budget {balance.budget.name} of {subject_of(tx, access, balance.budget, balance.period.subject)}"
 
 
 def used_up_text(tx: Tx, access: Access, balance: Balance) -> str:
@@ -52,7 +51,6 @@ def _what_follows(budget: Budget, now: int) -> str:
 
 
 def warning_text(tx: Tx, access: Access, balance: Balance) -> str:
-    """Return how much of a budget is used."""
     measure = max(balance.shares, key=lambda name: balance.shares[name])
     used, limit = _amount(balance.spent, measure), _amount(balance.limits, measure)
     return f"{title_of(tx, access, balance)} is {balance.share:.0%} used: {used} of {limit} {_PER[balance.budget.per]}."

@@ -9,14 +9,12 @@ from carrel.storage import Table, Tx, in_list
 
 _BUDGETS = Table("budgets", Budget, key=("account_id", "name"), without=("source",))
 _PERIODS = Table("budget_periods", BudgetPeriod)
-_CHANGED = ", ".join(f"{field} = :{field}" for field in _BUDGETS.fields if field != "name")
 _PERIOD = "account_id = :account AND since = :since AND name = :name AND subject = :subject"
 # The days on which current periods began: today, the first of the month, and 0 for budgets that are forever.
 _NOW = "since IN (:day, :month, 0)"
 
 
 def every_owners_budget(tx: Tx, access: Access) -> list[Budget]:
-    """Return the budgets that owners set."""
     return _BUDGETS.rows(tx.all(f"{_BUDGETS.select} WHERE account_id = :account ORDER BY name", access))
 
 
@@ -31,7 +29,6 @@ def budgets_on(tx: Tx, access: Access, subjects: Subjects, names: Sequence[str])
 
 
 def budget_by_name(tx: Tx, access: Access, name: str) -> Budget | None:
-    """Return a budget that an owner has set."""
     return _BUDGETS.row(tx.one(f"{_BUDGETS.select} WHERE account_id = :account AND name = :name", access, name=name))
 
 
@@ -46,18 +43,14 @@ def periods_of(tx: Tx, access: Access, subjects: Sequence[str] = ()) -> dict[tup
 
 
 def count_budgets(tx: Tx, access: Access) -> int:
-    """Return how many budgets owners have set."""
     return tx.value("SELECT count(*) FROM budgets WHERE account_id = :account", access) or 0
 
 
 def write_budget(tx: Tx, access: Access, budget: Budget) -> None:
-    """Write a budget, replacing one of that name."""
-    sql = f"{_BUDGETS.insert} ON CONFLICT (account_id, name) DO UPDATE SET {_CHANGED}"
-    tx.run(sql, access, **{field: getattr(budget, field) for field in _BUDGETS.fields})
+    tx.run(_BUDGETS.upsert, access, **{field: getattr(budget, field) for field in _BUDGETS.fields})
 
 
 def delete_budget(tx: Tx, access: Access, name: str) -> bool:
-    """Delete a budget that an owner has set; False when there was none."""
     return tx.run("DELETE FROM budgets WHERE account_id = :account AND name = :name", access, name=name) > 0
 
 

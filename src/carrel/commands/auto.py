@@ -11,7 +11,6 @@ _HELP = """/auto on [goal:<id>|task:<id>|<text>]: work on a goal, a task, or a n
 
 
 def auto(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Start, stop or list the auto runs of this session."""
     access.require(*PEOPLE)
     match command.words:
         case ("on", *words):
@@ -36,8 +35,7 @@ def _on(tx: Tx, access: Access, context: CommandContext, said: str, more: str) -
     elif said.startswith("task:"):
         task_id, text = said.removeprefix("task:"), more
     new = NewAutoRun(key=context.lane.session_key, goal_id=goal_id, task_id=task_id, text=text or None)
-    started = start_auto(tx, access, new, context.rules)
-    return f"Started {_line(started)}"
+    return f"Started {_line(start_auto(tx, access, new, context.rules))}"
 
 
 def auto_run_lines(tx: Tx, access: Access, context: CommandContext) -> str:

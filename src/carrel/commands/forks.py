@@ -45,9 +45,7 @@ def fork(tx: Tx, access: Access, reference: str, entry_id: str | None = None, na
     return made
 
 
-def _transcript(
-    tx: Tx, access: Access, lane: Lane, session: Session | None, entry_id: str | None
-) -> list[Entry]:  # fmt: skip
+def _transcript(tx: Tx, access: Access, lane: Lane, session: Session | None, entry_id: str | None) -> list[Entry]:
     """Return what the caller may read of a generation up to an entry, oldest first; if that is too long, its end."""
     if entry_id is None:
         session_id, before = None if session is None else session.id, None

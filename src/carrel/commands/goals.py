@@ -1,6 +1,6 @@
 """The commands /goal, /goals and /tasks: what this session is to achieve, and the tasks that lead there."""
 
-from carrel.commands.model import CommandContext, ParsedCommand
+from carrel.commands.model import LISTED_MAX, CommandContext, ParsedCommand, listed
 from carrel.goals import (
     Goal,
     GoalChange,
@@ -16,7 +16,6 @@ from carrel.kernel import PEOPLE, Access, clip, one_line
 from carrel.storage import Tx
 from carrel.work import tasks_planned
 
-_LISTED_MAX = 20
 _NAME_CHARS_MAX = 60
 _HELP = """/goal <text>                          create a goal of this session
 /goal done|pause|resume|cancel <id>   move one; /goals lists them"""
@@ -24,7 +23,6 @@ _MARKS = {"done": "x", "archived": "-", "blocked": "!", "in_progress": ">", "rev
 
 
 def goal(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Create a goal of this session, or move one."""
     access.require(*PEOPLE)
     key, rules = context.lane.session_key, context.rules
     match command.words:
@@ -45,13 +43,11 @@ def goal(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand
 
 
 def goals(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
-    """List the goals of this session."""
     access.require(*PEOPLE)
-    found = goals_of_session(tx, access, context.lane.session_key, limit=_LISTED_MAX + 1)
+    found = goals_of_session(tx, access, context.lane.session_key, limit=LISTED_MAX + 1)
     if not found:
         return "This session has no goals; /goal <text> creates one."
-    lines = [_line(tx, access, one) for one in found[:_LISTED_MAX]]
-    return "\n".join(lines if len(found) <= _LISTED_MAX else [*lines, "… and more."])
+    return listed([_line(tx, access, one) for one in found])
 
 
 def _line(tx: Tx, access: Access, one: Goal) -> str:
@@ -62,13 +58,11 @@ def _line(tx: Tx, access: Access, one: Goal) -> str:
 
 
 def tasks(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
-    """List the tasks of this session's goals and plans."""
     access.require(*PEOPLE)
-    found = tasks_of_session(tx, access, context.lane.session_key, limit=_LISTED_MAX + 1)
+    found = tasks_of_session(tx, access, context.lane.session_key, limit=LISTED_MAX + 1)
     if not found:
         return "No goal or plan of this session has tasks."
-    lines = [f"[{_MARKS.get(task.status, ' ')}] {task.id}  {task.status}  {_short(task.title)}" for task in found]
-    return "\n".join(lines if len(found) <= _LISTED_MAX else [*lines[:_LISTED_MAX], "… and more."])
+    return listed([f"[{_MARKS.get(one.status, ' ')}] {one.id}  {one.status}  {_short(one.title)}" for one in found])
 
 
 def _short(text: str) -> str:

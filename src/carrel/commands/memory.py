@@ -1,12 +1,11 @@
 """The command /memory: what this session keeps in mind, and its promotion and forgetting."""
 
-from carrel.commands.model import CommandContext, ParsedCommand
+from carrel.commands.model import LISTED_MAX, CommandContext, ParsedCommand
 from carrel.kernel import PEOPLE, Access, clip, one_line
 from carrel.memory import Memory, forget, in_chain, memories_listed, promote
 from carrel.storage import Tx
 from carrel.tools import reader_of
 
-_LISTED_MAX = 20
 _CONTENT_CHARS_MAX = 160
 _HELP = """/memory: list what this session keeps, newest first
 /memory promote <id> <reason>: let every session know a memory
@@ -20,7 +19,7 @@ def memory(tx: Tx, access: Access, context: CommandContext, command: ParsedComma
     reader = reader_of(tx, access, key, key.task_id)
     match command.words:
         case () | ("list",):
-            found = memories_listed(tx, access, reader.places(), kind=None, before=None, limit=_LISTED_MAX)
+            found = memories_listed(tx, access, reader.places(), kind=None, before=None, limit=LISTED_MAX)
             return "\n".join(map(_line, found)) or "This session keeps nothing yet. Say for example: Remember that …"
         case ("promote", memory_id, *reason):
             kept = in_chain(tx, access, reader, memory_id, hold=True)

@@ -10,6 +10,9 @@ from carrel.runs import Rules
 from carrel.sessions import Lane
 from carrel.storage import Tx
 
+# How many items a command lists.
+LISTED_MAX = 20
+
 
 class ParsedCommand(Struct, frozen=True):
     """A command: its name without the slash, the words after it, and the remaining lines of the message."""
@@ -57,3 +60,8 @@ class Command(Struct, frozen=True):
     owner_only: bool = False
     # The message may contain nothing else.
     alone: bool = False
+
+
+def listed(lines: list[str]) -> str:
+    """Return the lines of a list, of which one more than are shown may have been read."""
+    return "\n".join([*lines[:LISTED_MAX], *(["… and more."] if len(lines) > LISTED_MAX else [])])

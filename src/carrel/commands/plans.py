@@ -20,7 +20,6 @@ _CHANGES = {
 
 
 def plan(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Switch plan mode of this session, or change one of its plans."""
     words = _words(command)
     if words in ([], ["status"]):
         return describe_plan_mode(tx, access, context)
@@ -67,7 +66,6 @@ def _finish(tx: Tx, access: Access, context: CommandContext) -> str:
 
 
 def plans(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
-    """List the newest plans of this session and mark the active one."""
     key = context.lane.session_key
     active = modes.plan_state(tx, access, key).active_plan_id
     found = plans_of_session(tx, access, key, limit=SESSION_PLANS_SHOWN)

@@ -1,11 +1,10 @@
 """The command /schedule: schedule a goal or task, and list and delete the schedules of this session."""
 
 from carrel import modes
-from carrel.commands.model import CommandContext, ParsedCommand
+from carrel.commands.model import LISTED_MAX, CommandContext, ParsedCommand, listed
 from carrel.kernel import PEOPLE, Access, clip, one_line
 from carrel.storage import Tx
 
-_LISTED_MAX = 20
 _MESSAGE_CHARS_MAX = 60
 _CRON_FIELDS = 5
 # Python refuses to parse a very long number, and one of this length is above the limit anyway.
@@ -17,7 +16,6 @@ To send a message at set times, use `carrel schedule create` in a terminal."""
 
 
 def schedule(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Schedule a goal or task of this session, or list or delete its schedules."""
     match command.words:
         case ("list",):
             access.require(*PEOPLE)
@@ -48,11 +46,10 @@ def _make(
 
 
 def _list(tx: Tx, access: Access, context: CommandContext) -> str:
-    found = modes.schedules_of(tx, access, context.lane.key, limit=_LISTED_MAX + 1)
+    found = modes.schedules_of(tx, access, context.lane.key, limit=LISTED_MAX + 1)
     if not found:
         return "This session has no schedules."
-    lines = [_line(modes.schedule_shape(tx, one)) for one in found[:_LISTED_MAX]]
-    return "\n".join(lines if len(found) <= _LISTED_MAX else [*lines, "… and more."])
+    return listed([_line(modes.schedule_shape(tx, one)) for one in found])
 
 
 def _line(one: modes.ScheduleShape) -> str:

@@ -55,7 +55,6 @@ def recent_sessions(tx: Tx, access: Access, context: CommandContext, command: Pa
 
 
 def switch(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str | tuple[str, SessionKey]:
-    """Make another session the active one."""
     if len(command.words) != 1:
         return "Use /switch <sessionId>; /sessions lists your sessions."
     try:
@@ -96,7 +95,6 @@ def stop(tx: Tx, access: Access, context: CommandContext, _command: ParsedComman
 
 
 def set_sending(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Allow or deny messages to this session."""
     word = command.words[0].lower() if command.words else ""
     if word not in _SENDING:
         return "Use /send on, /send off or /send inherit."
@@ -106,7 +104,6 @@ def set_sending(tx: Tx, access: Access, context: CommandContext, command: Parsed
 
 
 def set_model(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Choose the model of this session."""
     if len(command.words) != 1 or len(command.words[0]) > NAME_CHARS_MAX:
         return "Use /model <name> or /model default."
     if (name := command.words[0]) == "default":
@@ -117,7 +114,6 @@ def set_model(tx: Tx, access: Access, context: CommandContext, command: ParsedCo
 
 
 def set_thinking(tx: Tx, access: Access, context: CommandContext, command: ParsedCommand) -> str:
-    """Choose the thinking level of this session."""
     level = command.words[0].lower() if len(command.words) == 1 else ""
     if level != "default" and level not in get_args(Thinking):
         return f"Use /think {'|'.join(get_args(Thinking))} or /think default."
@@ -132,7 +128,6 @@ def _set(tx: Tx, access: Access, context: CommandContext, **changed: Any) -> Non
 
 
 def status(tx: Tx, access: Access, context: CommandContext, _command: ParsedCommand) -> str:
-    """Show the state of this session."""
     lane = context.lane
     live = live_runs_of_lane(tx, access, lane.key)
     states = ["program" if run.waiting_for == "tool_output" else run.state for run in live]

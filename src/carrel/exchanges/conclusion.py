@@ -36,7 +36,6 @@ def retry_or_give_up(tx: Tx, exchange: Exchange, why: str) -> Exchange:
 
 
 def delivered(tx: Tx, exchange: Exchange) -> Exchange:
-    """Conclude: the result has been delivered."""
     return conclude(tx, moved(exchange, attempts=exchange.attempts + 1), "delivered")
 
 

@@ -30,7 +30,6 @@ _log = getLogger("carrel.delivery")
 Flows = Mapping[str, Flow]
 # Only runs of these kinds can belong to an exchange, so other runs save the query.
 _KINDS = ("inter_session", "reply_back", "announce", "spawn")
-_ENDS = ("completed", "failed", "cancelled")
 # What a retry's exchange inherits from the earlier one.
 _KEPT = (
     "account_id", "kind", "requester_key", "requester_session_id", "requester_run_id", "target_key", "rounds_max",
@@ -42,9 +41,14 @@ class Exchanges:
     """Advances the exchanges of one store; several servers may do so side by side."""
 
     def __init__(self, db: Database, settings: Settings, rules: Rules, channels: Channels) -> None:
-        flows: Flows = {"send": SendFlow(settings, rules), "spawn": SpawnFlow(settings, rules)}
-        self._steps = _Steps(db, rules, channels, flows)
-        self._posts = _ChannelPosts(db, channels, flows)
+        self._rules = rules
+        self._channels = channels
+        self._flows: Flows = {"send": SendFlow(settings, rules), "spawn": SpawnFlow(settings, rules)}
+        self._steps = StepDuty(
+            db, store.STEPS, self._advance, items_max=limits.EXCHANGES_AT_A_TIME,
+            retry_seconds=limits.EXCHANGE_BROKEN_SECONDS,
+        )  # fmt: skip
+        self._posts = _ChannelPosts(db, channels, self._flows)
 
     async def round(self) -> float:
         """Advance what is due now; return how long to wait then, 0 if there may be more."""
@@ -56,24 +60,8 @@ class Exchanges:
             group.create_task(self._steps.serve())
             group.create_task(self._posts.serve())
 
-
-class _Steps(StepDuty[Exchange]):
-    """Takes the next step of exchanges whose run has ended or whose time has come."""
-
-    name = "exchanges"
-    bell = store.EXCHANGES
-    items_max = limits.EXCHANGES_AT_A_TIME
-    next_due = staticmethod(partial(store.next_exchange_due, carried=False))
-    take = staticmethod(partial(store.due_exchanges, carried=False))
-
-    def __init__(self, db: Database, rules: Rules, channels: Channels, flows: Flows) -> None:
-        super().__init__(db)
-        self._rules = rules
-        self._channels = channels
-        self._flows = flows
-
-    def advance(self, tx: Tx, item: Exchange) -> None:
-        """Take one step of one exchange."""
+    def _advance(self, tx: Tx, item: Exchange) -> None:
+        """Take one step of an exchange whose run has ended or whose time has come."""
         exchange = lock(tx, item)
         if exchange is None or exchange.state != "open" or exchange.due_at is None or exchange.due_at > tx.now:
             return
@@ -82,12 +70,6 @@ class _Steps(StepDuty[Exchange]):
         if exchange.step == "carry" and exchange.state == "open":
             exchange = self._check_channel(tx, exchange)
         _save(tx, self._flows, exchange)
-
-    def postpone(self, tx: Tx, item: Exchange) -> None:
-        """Postpone an exchange that is unchanged: the step may have been committed and only the confirmation lost."""
-        if lock(tx, item) == item:
-            later = moved(item, due_at=tx.now + limits.EXCHANGE_BROKEN_SECONDS * MS_PER_SECOND)
-            store.keep_exchange(tx, later.access, later)
 
     def _check_channel(self, tx: Tx, exchange: Exchange) -> Exchange:
         """Conclude a result that needs no post, because its channel shows what is stored, or that may not be posted."""
@@ -108,7 +90,7 @@ class _ChannelPosts(LeasedDuty[Exchange]):
     name = "announcements"
     bell = store.EXCHANGES
     items_max = limits.POSTS_AT_A_TIME
-    next_due = staticmethod(partial(store.next_exchange_due, carried=True))
+    next_due = staticmethod(store.POSTS.next_due)
 
     def __init__(self, db: Database, channels: Channels, flows: Flows) -> None:
         super().__init__(db)
@@ -117,7 +99,7 @@ class _ChannelPosts(LeasedDuty[Exchange]):
 
     def take(self, tx: Tx, limit: int) -> list[Exchange]:
         """Lease results that are to be posted now."""
-        locked = [lock(tx, seen) for seen in store.due_exchanges(tx, limit, carried=True)]
+        locked = [lock(tx, seen) for seen in store.POSTS.take(tx, limit)]
         due = [
             one for one in locked if one is not None and one.state == "open" and (one.due_at or tx.now + 1) <= tx.now
         ]
@@ -206,7 +188,7 @@ def observe_runs(db: Database) -> None:
 
 def _note_end(tx: Tx, changed: RunChanged) -> None:
     run = changed.run
-    if changed.state in _ENDS and run.provenance_kind in _KINDS:
+    if changed.ended and run.provenance_kind in _KINDS:
         store.note_run_ended(tx, run.access, run.id)
 
 

@@ -82,7 +82,6 @@ class Exchange(Struct, frozen=True, kw_only=True):
 
 
 def states_before(after: str) -> tuple[str, ...]:
-    """Return the states from which an exchange may become `after`."""
     return tuple(before for before, onward in MOVES.items() if after in onward)
 
 

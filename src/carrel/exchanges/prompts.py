@@ -29,7 +29,6 @@ _ADDRESSEES = re.compile(r"(?:@[\w-]+\s+)+")
 
 
 def sent_briefing(run: Run) -> str:
-    """Brief the run of a message from another lane."""
     source = run.source()
     return (
         f"The newest message comes from another session, not from a person: from {_lane(source)}"
@@ -152,13 +151,11 @@ def notes_question(outcome: Outcome) -> str:
 
 
 def announcement(outcome: Outcome) -> str:
-    """The announcement of the result."""
     notes = clip(outcome.notes, ANNOUNCED_RESULT_CHARS_MAX)
     return "\n".join([*_result_lines(outcome), f"Notes: {notes or 'none'}", stats_line(outcome)])
 
 
 def _result_lines(outcome: Outcome) -> list[str]:
-    """The status and result of a child."""
     result = clip(outcome.result, ANNOUNCED_RESULT_CHARS_MAX)
     return [f"Status: {status_of(outcome.run)}", f"Result: {result or 'none'}"]
 

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from carrel.exchanges import prompts
 from carrel.exchanges.model import Exchange
-from carrel.exchanges.store import awaits_other_children, exchange_of_run
+from carrel.exchanges.store import awaits_child, exchange_of_run
 from carrel.kernel import INTERNAL_CHANNEL, Code, Envelope, Message, Provenance, Refusal, SessionKey
 from carrel.kernel.settings import Settings
 from carrel.outbox import POSTED_CHANNELS, channel_of
@@ -89,7 +89,7 @@ def briefing_of(tx: Tx, run: Run) -> str:
             if run.session_key.kind == "subagent":
                 return prompts.notes_briefing(run)
             child = run.source().source_session_key or ""
-            awaits_more = awaits_other_children(tx, run.access, run.key, child)
+            awaits_more = awaits_child(tx, run.access, run.key, child, besides=True)
             return prompts.result_briefing(run, _posted_on(tx, run), awaits_more=awaits_more)
         case "announce":
             exchange = exchange_of_run(tx, run.access, run.id)

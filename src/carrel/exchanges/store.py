@@ -6,22 +6,20 @@ that an exchange waits for is recorded in the transaction of that end. The next 
 
 from carrel.exchanges.model import MOVES, Exchange, states_before
 from carrel.kernel import Access
-from carrel.storage import Table, Tx
+from carrel.storage import Due, Table, Tx
 
 # Rung when an exchange needs work.
 EXCHANGES = "exchanges"
 _TABLE = Table("exchanges", Exchange)
 _MINE = f"{_TABLE.select} WHERE account_id = :account"
-_AWAITED = (
-    "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND kind = 'spawn' "
-    "AND state = 'open' AND target_key"
-)
 # How an exchange reaches each state; from states that MOVES does not allow, nothing is written.
 _KEEP = {
     after: f"{_TABLE.update} AND state IN ({', '.join(repr(before) for before in states_before(after))})"
     for after in MOVES
 }
-_CARRY = {True: "step = 'carry'", False: "step <> 'carry'"}
+# Exchanges with another step to take, and those whose result has to be posted on a channel.
+STEPS = Due(_TABLE, EXCHANGES, "step <> 'carry'")
+POSTS = Due(_TABLE, EXCHANGES, "step = 'carry'")
 
 
 def begin_exchange(tx: Tx, access: Access, exchange: Exchange) -> None:
@@ -51,14 +49,13 @@ def exchange_of_run(tx: Tx, access: Access, run_id: str) -> Exchange | None:
     return _TABLE.row(tx.one(f"{_MINE} AND current_run_id = :run_id AND state = 'open'", access, run_id=run_id))
 
 
-def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
-    """Return whether a lane still has to receive a result from one of its children."""
-    return tx.one(f"{_AWAITED} = :child LIMIT 1", access, requester=requester_key, child=child_key) is not None
-
-
-def awaits_other_children(tx: Tx, access: Access, requester_key: str, child_key: str) -> bool:
-    """Return whether a lane still has to receive a result from a child besides this one."""
-    return tx.one(f"{_AWAITED} <> :child LIMIT 1", access, requester=requester_key, child=child_key) is not None
+def awaits_child(tx: Tx, access: Access, requester_key: str, child_key: str, *, besides: bool = False) -> bool:
+    """Return whether a lane still has to receive a result from one of its children, or from another `besides` it."""
+    sql = (
+        "SELECT 1 FROM exchanges WHERE account_id = :account AND requester_key = :requester AND kind = 'spawn' "
+        f"AND state = 'open' AND target_key {'<>' if besides else '='} :child LIMIT 1"
+    )
+    return tx.one(sql, access, requester=requester_key, child=child_key) is not None
 
 
 def note_run_ended(tx: Tx, access: Access, run_id: str) -> None:
@@ -81,18 +78,3 @@ def silence_exchanges(tx: Tx, access: Access, requester_key: str) -> None:
         "AND state = 'open'"
     )
     tx.run(sql, access, key=requester_key)
-
-
-def due_exchanges(tx: Tx, limit: int, *, carried: bool) -> list[Exchange]:
-    """Return due exchanges across all accounts, longest due first. Locks none.
-
-    With `carried`, those whose result has to be posted on a channel; otherwise those with another step to take.
-    """
-    sql = f"{_TABLE.select} WHERE due_at <= :now AND {_CARRY[carried]} ORDER BY due_at LIMIT :limit"
-    return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
-
-
-def next_exchange_due(tx: Tx, *, carried: bool) -> int | None:
-    """Return when the next such exchange is due, across all accounts."""
-    sql = f"SELECT due_at FROM exchanges WHERE due_at IS NOT NULL AND {_CARRY[carried]} ORDER BY due_at LIMIT 1"
-    return tx.value(sql)

@@ -7,7 +7,7 @@ from msgspec import UNSET, structs
 
 from carrel.goals import store
 from carrel.goals.model import GOAL_MOVES, PLAN_MOVES, Goal, GoalChange, Plan, PlannedTask, illegal, require_move, walk
-from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal, resume_plan
+from carrel.goals.plans import add_tasks, draft_plan, end_plan_of_goal, is_found, resume_plan
 from carrel.goals.transitions import enter_goal, enter_plan, publish_goal
 from carrel.kernel import Access, Code, Refusal, SessionKey, invalid, not_found
 from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX, SESSION_GOALS_MAX
@@ -52,10 +52,7 @@ def make_goal(
 def find_goal(tx: Tx, access: Access, goal_id: str, *, key: SessionKey | None = None, hold: bool = False) -> Goal:
     """Return a visible goal of a session; with `key`, only of that session, and only if the caller may act for it."""
     goal = store.goal_by_id(tx, access, goal_id, hold=hold)
-    if goal is None or (key is not None and goal.key != str(key)):
-        raise not_found("goal")
-    lane = lane_of(tx, access, goal.session_key)
-    if key is None and not may_see(tx, access, goal.session_key, lane.made_by if lane else goal.made_by):
+    if goal is None or not is_found(tx, access, goal, key):
         raise not_found("goal")
     return goal
 

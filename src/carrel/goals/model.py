@@ -8,9 +8,10 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import UNSET, Struct, UnsetType
 
-from carrel.kernel import Code, Input, Refusal, SessionKey, Shape, When
+from carrel.kernel import Code, Input, Refusal, Shape, When
 from carrel.kernel.fields import SOME_TEXT, checked, up_to
 from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX
+from carrel.sessions import OfSession
 from carrel.work import Dependencies, Description, Title, shortest_path
 
 GoalStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "cancelled"]
@@ -56,7 +57,7 @@ class GoalFields(Shape, Generic[When], frozen=True, kw_only=True):
     updated_at: When
 
 
-class Goal(GoalFields[int], frozen=True, kw_only=True):
+class Goal(OfSession, GoalFields[int], frozen=True, kw_only=True):
     """A goal of a session; its fields are the columns of its table."""
 
     key: str
@@ -65,13 +66,8 @@ class Goal(GoalFields[int], frozen=True, kw_only=True):
     status: GoalStatus
     metadata: dict[str, Any]
 
-    @property
-    def session_key(self) -> SessionKey:
-        """The session it belongs to."""
-        return SessionKey.stored(self.key)
 
-
-class Plan(Struct, frozen=True, kw_only=True):
+class Plan(OfSession, Struct, frozen=True, kw_only=True):
     """A plan of a session, for a goal or on its own; its fields are the columns of its table.
 
     `held` means that somebody stopped it: then none of its tasks begins, whatever happens to the others.
@@ -90,11 +86,6 @@ class Plan(Struct, frozen=True, kw_only=True):
     created_at: int
     updated_at: int
     goal_id: str | None = None
-
-    @property
-    def session_key(self) -> SessionKey:
-        """The session it belongs to."""
-        return SessionKey.stored(self.key)
 
 
 class GoalChange(Input, frozen=True, kw_only=True):

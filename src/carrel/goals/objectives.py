@@ -62,8 +62,7 @@ class Objectives:
 
     def task_at(self, plan: Plan, index: int) -> Task | None:
         """Return the task at a position of a locked plan, locked."""
-        tasks = hold_planned(self._tx, self._access, plan.id)
-        return next((task for task in tasks if task.task_index == index), None)
+        return next((task for task in hold_planned(self._tx, self._access, plan.id) if task.task_index == index), None)
 
     def plans(self, goal: Goal) -> list[Plan]:
         """Return the plans of an objective, oldest first."""
@@ -72,8 +71,7 @@ class Objectives:
     def tasks(self, of: Goal | Plan) -> list[Task]:
         """Return the tasks of an objective or a plan, in the order of each plan."""
         named = {"goal_id": of.id} if isinstance(of, Goal) else {"plan_id": of.id}
-        found = tasks_planned(self._tx, self._access, **named)
-        return sorted(found, key=lambda task: (task.task_index or 0, task.id))
+        return sorted(tasks_planned(self._tx, self._access, **named), key=lambda task: (task.task_index or 0, task.id))
 
     def page(self, *, status: str | None, before: str | None, limit: int) -> tuple[list[Goal], int]:
         """Return the caller's objectives below an id, newest first, and how many there are in all."""

@@ -87,12 +87,17 @@ def find_plan(tx: Tx, access: Access, plan_id: str, *, key: SessionKey | None = 
     With `hold` it is locked, after its goal.
     """
     plan = store.plan_by_id(tx, access, plan_id)
-    if plan is None or (key is not None and plan.key != str(key)):
-        raise not_found("plan")
-    lane = lane_of(tx, access, plan.session_key)
-    if key is None and not may_see(tx, access, plan.session_key, lane.made_by if lane else plan.made_by):
+    if plan is None or not is_found(tx, access, plan, key):
         raise not_found("plan")
     return hold_plan(tx, access, plan) if hold else plan
+
+
+def is_found(tx: Tx, access: Access, item: Goal | Plan, key: SessionKey | None) -> bool:
+    """Whether a goal or plan belongs to the named session; without one, whether the caller may see its session."""
+    if key is not None:
+        return item.key == str(key)
+    lane = lane_of(tx, access, item.session_key)
+    return may_see(tx, access, item.session_key, item.made_by if lane is None else lane.made_by)
 
 
 def hold_plan(tx: Tx, access: Access, plan: Plan) -> Plan:

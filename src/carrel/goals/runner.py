@@ -4,12 +4,14 @@ A run that ends holds its lane, and goals and plans are locked before tasks and 
 only notes its plan; the duty locks goal, plan and tasks and applies the change in a transaction of its own.
 """
 
+from functools import partial
+
 from carrel.goals import store
 from carrel.goals.goals import delete_goal, delete_plan
 from carrel.goals.plans import hold_plan
 from carrel.goals.store import PlanNote
-from carrel.goals.transitions import PLANS, follow_plan, note
-from carrel.kernel import MS_PER_SECOND, system_access
+from carrel.goals.transitions import follow_plan, note
+from carrel.kernel import system_access
 from carrel.kernel.limits import PLAN_NOTE_RETRY_SECONDS, PLAN_NOTES_AT_A_TIME, SESSION_GOALS_MAX
 from carrel.runs import Rules, RunChanged
 from carrel.sessions import LaneDeleted
@@ -17,34 +19,22 @@ from carrel.storage import Database, StepDuty, Tx
 from carrel.work import TaskChanged
 
 
-class PlanRunner(StepDuty[PlanNote]):
-    """Applies the results of runs and tasks to their plans, and starts what has become ready."""
+def plan_duty(db: Database, rules: Rules) -> StepDuty[PlanNote]:
+    """Return the duty that applies the results of runs and tasks to their plans, and starts what has become ready."""
+    step = partial(_follow_noted, rules=rules)
+    return StepDuty(db, store.PLANS_NOTED, step, items_max=PLAN_NOTES_AT_A_TIME, retry_seconds=PLAN_NOTE_RETRY_SECONDS)
 
-    name = "plans"
-    bell = PLANS
-    items_max = PLAN_NOTES_AT_A_TIME
-    next_due = staticmethod(store.next_note_due)
-    take = staticmethod(store.plans_noted)
 
-    def __init__(self, db: Database, rules: Rules) -> None:
-        super().__init__(db)
-        self._rules = rules
-
-    def advance(self, tx: Tx, item: PlanNote) -> None:
-        """Follow a plan, and delete its earlier notes; notes written meanwhile are for the next time."""
-        access = system_access(item.account_id)
-        if (plan := store.plan_by_id(tx, access, item.plan_id)) is None:
-            return
-        held = hold_plan(tx, access, plan)
-        # Read before everything else: later reads see everything that these notes are about.
-        if noted := store.notes_of_plan(tx, access, plan.id):
-            follow_plan(tx, access, held, self._rules)
-            store.delete_notes(tx, access, noted)
-
-    def postpone(self, tx: Tx, item: PlanNote) -> None:
-        """Postpone this plan."""
-        until = tx.now + PLAN_NOTE_RETRY_SECONDS * MS_PER_SECOND
-        store.postpone_notes(tx, system_access(item.account_id), item.plan_id, until)
+def _follow_noted(tx: Tx, item: PlanNote, rules: Rules) -> None:
+    """Follow a plan, and delete its earlier notes; notes written meanwhile are for the next time."""
+    access = system_access(item.account_id)
+    if (plan := store.plan_by_id(tx, access, item.plan_id)) is None:
+        return
+    held = hold_plan(tx, access, plan)
+    # Read before everything else: later reads see everything that these notes are about.
+    if noted := store.notes_of_plan(tx, access, plan.id):
+        follow_plan(tx, access, held, rules)
+        store.delete_notes(tx, access, noted)
 
 
 def observe_work(db: Database) -> None:

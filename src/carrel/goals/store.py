@@ -12,8 +12,9 @@ from carrel.goals.model import Goal, Plan
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import SESSION_PLANS_SHOWN
 from carrel.runs import RUN_TABLE, Run
-from carrel.storage import FLAG, Table, Tx, in_list, json_column
+from carrel.storage import FLAG, Due, Table, Tx, in_list, json_column
 from carrel.visibility import seen_of_sessions, seen_tasks
+from carrel.work import dependencies_of
 
 # The agent's runs in the task's own lane, and those that the caller sent and linked; neither other agents' runs on the
 # task nor somebody else's chat about it.
@@ -30,7 +31,7 @@ class PlanNote(Struct, frozen=True, kw_only=True):
 _METADATA = {"metadata": json_column(dict[str, Any])}
 _GOALS = Table("goals", Goal, codecs=_METADATA)
 _PLANS = Table("plans", Plan, codecs=_METADATA | {"dependencies": json_column(tuple[str, ...]), "held": FLAG})
-_NOTES = Table("plan_notes", PlanNote)
+_NOTES = Table("plan_notes", PlanNote, key=("account_id", "plan_id"))
 _SELECT_GOAL = f"{_GOALS.select} WHERE account_id = :account"
 _SELECT_PLAN = f"{_PLANS.select} WHERE account_id = :account"
 _LOCKED = " FOR NO KEY UPDATE"
@@ -42,51 +43,47 @@ def insert_goal(tx: Tx, access: Access, goal: Goal) -> bool:
 
 
 def save_goal(tx: Tx, access: Access, goal: Goal) -> Goal:
-    """Write a goal's changed fields."""
     changed = structs.replace(goal, updated_at=tx.now)
     tx.run(_GOALS.update, access, **_GOALS.values(changed))
     return changed
 
 
 def goal_by_id(tx: Tx, access: Access, goal_id: str, *, hold: bool = False) -> Goal | None:
-    """Return one goal, locked with `hold`."""
     return _GOALS.row(tx.one(f"{_SELECT_GOAL} AND id = :id{_LOCKED if hold else ''}", access, id=goal_id))
 
 
 def goals_of_session(tx: Tx, access: Access, key: str, *, before: str | None = None, limit: int) -> list[Goal]:
     """Return the goals of a session below an id, newest first."""
-    older, values = ("", {}) if before is None else (" AND id < :before", {"before": before})
-    sql = f"{_SELECT_GOAL} AND key = :key{older} ORDER BY id DESC LIMIT :limit"
-    return _GOALS.rows(tx.all(sql, access, key=key, limit=limit, **values))
+    return _newest_goals(tx, access, "key = :key", {"key": key}, before, limit)
 
 
 def goals_seen(tx: Tx, access: Access, *, before: str | None = None, limit: int) -> list[Goal]:
     """Return the goals below an id of all sessions that the caller may see, newest first."""
-    seen, values = seen_of_sessions(tx, access, table="goals")
-    if before is not None:
-        seen, values = f"{seen} AND id < :before", values | {"before": before}
-    sql = f"{_SELECT_GOAL} AND {seen} ORDER BY id DESC LIMIT :limit"
-    return _GOALS.rows(tx.all(sql, access, limit=limit, **values))
+    return _newest_goals(tx, access, *seen_of_sessions(tx, access, table="goals"), before, limit)
 
 
 def goals_made_by(
     tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None, before: str | None, limit: int
 ) -> list[Goal]:  # fmt: skip
     """Return the goals below an id that somebody created with an agent, newest first."""
-    where, values = _made_by(made_by, agent_id, status)
-    if before is not None:
-        where, values = f"{where} AND id < :before", values | {"before": before}
-    return _GOALS.rows(tx.all(f"{_SELECT_GOAL}{where} ORDER BY id DESC LIMIT :limit", access, limit=limit, **values))
+    return _newest_goals(tx, access, *_made_by(made_by, agent_id, status), before, limit)
+
+
+def _newest_goals(
+    tx: Tx, access: Access, where: str, values: dict[str, object], before: str | None, limit: int
+) -> list[Goal]:  # fmt: skip
+    older = "" if before is None else " AND id < :before"
+    sql = f"{_SELECT_GOAL} AND {where}{older} ORDER BY id DESC LIMIT :limit"
+    return _GOALS.rows(tx.all(sql, access, limit=limit, before=before, **values))
 
 
 def count_goals_made_by(tx: Tx, access: Access, made_by: str, agent_id: str, *, status: str | None) -> int:
-    """Return how many goals somebody created with an agent."""
     where, values = _made_by(made_by, agent_id, status)
-    return tx.value(f"SELECT count(*) FROM goals WHERE account_id = :account{where}", access, **values) or 0
+    return tx.value(f"SELECT count(*) FROM goals WHERE account_id = :account AND {where}", access, **values) or 0
 
 
 def _made_by(made_by: str, agent_id: str, status: str | None) -> tuple[str, dict[str, object]]:
-    where = " AND made_by = :made_by AND agent_id = :agent_id"
+    where = "made_by = :made_by AND agent_id = :agent_id"
     values = dict[str, object](made_by=made_by, agent_id=agent_id)
     return (where, values) if status is None else (f"{where} AND status = :status", values | {"status": status})
 
@@ -97,19 +94,16 @@ def delete_goal(tx: Tx, access: Access, goal_id: str) -> None:
 
 
 def insert_plan(tx: Tx, access: Access, plan: Plan) -> None:
-    """Write a new plan."""
     tx.run(_PLANS.insert, access, **_PLANS.values(plan))
 
 
 def save_plan(tx: Tx, access: Access, plan: Plan) -> Plan:
-    """Write a plan's changed fields."""
     changed = structs.replace(plan, updated_at=tx.now)
     tx.run(_PLANS.update, access, **_PLANS.values(changed))
     return changed
 
 
 def plan_by_id(tx: Tx, access: Access, plan_id: str, *, hold: bool = False) -> Plan | None:
-    """Return one plan, locked with `hold`."""
     return _PLANS.row(tx.one(f"{_SELECT_PLAN} AND id = :id{_LOCKED if hold else ''}", access, id=plan_id))
 
 
@@ -121,8 +115,7 @@ def plans_of_session(tx: Tx, access: Access, key: SessionKey, *, limit: int = SE
 
 def plans_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Plan]:
     """Return the plans of a goal, oldest first."""
-    sql = f"{_SELECT_PLAN} AND goal_id = :goal_id ORDER BY id"
-    return _PLANS.rows(tx.all(sql, access, goal_id=goal_id))
+    return _PLANS.rows(tx.all(f"{_SELECT_PLAN} AND goal_id = :goal_id ORDER BY id", access, goal_id=goal_id))
 
 
 def plan_of_task(tx: Tx, access: Access, task_id: str) -> Plan | None:
@@ -154,41 +147,33 @@ def delete_plan(tx: Tx, access: Access, plan_id: str) -> None:
 
 
 def note_plan(tx: Tx, access: Access, plan_id: str) -> None:
-    """Note that something in a plan has changed."""
     sql = "INSERT INTO plan_notes (account_id, id, plan_id, due_at) VALUES (:account, :id, :plan_id, :now)"
     tx.run(sql, access, id=tx.new_id("note"), plan_id=plan_id, now=tx.now)
 
 
-def plans_noted(tx: Tx, limit: int) -> list[PlanNote]:
-    """Return plans with due notes, across all accounts."""
-    sql = (
-        f"SELECT {_NOTES.columns} FROM plan_notes WHERE due_at <= :now "
-        "GROUP BY account_id, plan_id ORDER BY min(due_at) LIMIT :limit"
-    )
-    return _NOTES.rows(tx.all(sql, now=tx.now, limit=limit))
+class PlansNoted(Due[PlanNote]):
+    """Plans of all accounts with due notes."""
+
+    def take(self, tx: Tx, limit: int) -> list[PlanNote]:
+        """Return each of them once."""
+        sql = (
+            f"SELECT {_NOTES.columns} FROM plan_notes WHERE due_at <= :now "
+            "GROUP BY account_id, plan_id ORDER BY min(due_at) LIMIT :limit"
+        )
+        return _NOTES.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
-def next_note_due(tx: Tx) -> int | None:
-    """Return when the next note about a plan is due, across all accounts."""
-    return tx.value("SELECT due_at FROM plan_notes ORDER BY due_at LIMIT 1")
+PLANS_NOTED = PlansNoted(_NOTES, "plans")
 
 
 def notes_of_plan(tx: Tx, access: Access, plan_id: str) -> list[str]:
-    """Return the ids of the notes about a plan."""
     sql = "SELECT id FROM plan_notes WHERE account_id = :account AND plan_id = :plan_id ORDER BY id"
     return [row[0] for row in tx.all(sql, access, plan_id=plan_id)]
 
 
 def delete_notes(tx: Tx, access: Access, note_ids: list[str]) -> None:
-    """Delete handled notes."""
     sql = "DELETE FROM plan_notes WHERE account_id = :account AND id = :id"
     tx.run_many(sql, [{"account": access.account_id, "id": note_id} for note_id in note_ids])
-
-
-def postpone_notes(tx: Tx, access: Access, plan_id: str, until: int) -> None:
-    """Postpone a plan."""
-    sql = "UPDATE plan_notes SET due_at = :until WHERE account_id = :account AND plan_id = :plan_id"
-    tx.run(sql, access, plan_id=plan_id, until=until)
 
 
 def _readable(access: Access, agent_id: str) -> dict[str, object]:
@@ -206,16 +191,11 @@ class PlanPosition(Struct, frozen=True):
 
 def plan_positions(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str, PlanPosition]:
     """Return the places of tasks that have a goal and a plan."""
-    listed, names = in_list("task", task_ids)
+    wanted = list(task_ids)
+    listed, names = in_list("task", wanted)
     if not names:
         return {}
-    before: dict[str, list[str]] = {}
-    sql = (
-        "SELECT task_id, depends_on FROM task_dependencies WHERE account_id = :account "
-        f"AND task_id IN ({listed}) ORDER BY depends_on"
-    )
-    for task_id, other in tx.all(sql, access, **names):
-        before.setdefault(task_id, []).append(other)
+    before = dependencies_of(tx, access, wanted)
     sql = (
         "SELECT id, goal_id, plan_id, task_index FROM tasks WHERE account_id = :account "
         f"AND goal_id IS NOT NULL AND plan_id IS NOT NULL AND id IN ({listed})"
@@ -260,7 +240,6 @@ def task_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
 
 
 def is_task_in_view(tx: Tx, access: Access, task_id: str) -> bool:
-    """Return whether a task is in spaces that the caller may see."""
     seen, values = seen_tasks(tx, access)
     sql = f"SELECT 1 FROM tasks WHERE account_id = :account AND id = :id AND {seen}"
     return tx.one(sql, access, id=task_id, **values) is not None

@@ -20,8 +20,6 @@ from carrel.work import Progress, Task, hold_planned, move_planned, progress_of,
 
 ENDED_TASKS = ("done", "archived")
 _CANCELLED = "Its run was cancelled."
-# The bell that is rung when something in a plan may have changed.
-PLANS = "plans"
 # A plan waits until the plans it depends on have one of these.
 _PASSED = ("completed", "skipped", "cancelled")
 
@@ -72,7 +70,6 @@ def has_failed(task: Task) -> bool:
 
 
 def is_live(run: Run | None) -> bool:
-    """Return whether a run has not ended."""
     return run is not None and run.ended_at is None
 
 
@@ -111,20 +108,18 @@ def goal_status(goal: Goal, plans: Sequence[PlanStatus]) -> GoalStatus:
 
 
 def publish_goal(tx: Tx, access: Access, name: str, goal: Goal, **more: Any) -> None:
-    """Publish a change of a goal on the feed."""
     body = json_text({"goal": goal_shape(tx, access, goal), **more})
     append_event(tx, access, name, about_lane(goal.session_key), body)
 
 
 def publish_plan(tx: Tx, access: Access, name: str, plan: Plan) -> None:
-    """Publish a change of a plan on the feed."""
     append_event(tx, access, name, about_lane(plan.session_key), json_text({"plan": plan_shape(tx, access, plan)}))
 
 
 def note(tx: Tx, access: Access, plan_id: str) -> None:
     """Have a plan checked in a transaction of its own."""
     store.note_plan(tx, access, plan_id)
-    tx.wake(PLANS)
+    tx.wake(store.PLANS_NOTED.bell)
 
 
 def follow_plan(tx: Tx, access: Access, plan: Plan, rules: Rules) -> Plan:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
 from carrel.access import account_by_slug
 from carrel.agents import agent_by_slug, default_agent, every_agent
@@ -31,10 +31,12 @@ from carrel.notifications import OWNERS
 from carrel.runs import Rules, deliver
 from carrel.sessions import LaneChange, change_lane, clean_title, find_session, lane_of, make_lane
 from carrel.storage import Tx
-from carrel.work import Actor, Directory, NewTask, Task, create_task, post_report, readable_task
+from carrel.work import Actor, NewTask, Task, create_task, directory_of, post_report, readable_task
 
 # Another delivery about the same thing may have created its task at the same moment: the second try finds it.
 _TRIES = 2
+# What a stored delivery keeps of its arrival.
+_SAID = ("event", "sender_id", "author", "by_bot")
 
 
 def carry_out(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules) -> Effect:
@@ -65,9 +67,7 @@ def _lane(tx: Tx, access: Access, webhook: Webhook, rendered: Rendered) -> Sessi
     return key
 
 
-def _as_task(
-    tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules
-) -> str:  # fmt: skip
+def _as_task(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules) -> str:
     """Create a task, or add to the one that earlier deliveries about the same thing created; return its id."""
     actor = Actor(kind="system", id=webhook.actor_id, party_id="", name=f"webhook {webhook.name}")
 
@@ -100,7 +100,7 @@ def _present(tx: Tx, access: Access, task_id: str) -> Task | None:
 
 def _new_task(tx: Tx, access: Access, webhook: Webhook, title: str, text: str) -> NewTask:
     settings, slugs = webhook.settings, tuple(filter(None, (webhook.settings.assignee,)))
-    agents, users = Directory(tx, access).parties(slugs, f"webhooks.{webhook.name}.assignee")
+    agents, users = directory_of(tx, access).parties(slugs, f"webhooks.{webhook.name}.assignee")
     return NewTask(
         title=title,
         description=text,
@@ -136,15 +136,6 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines())
 
 
-class _Attempt(Struct, frozen=True, kw_only=True):
-    """The outcome of a delivery."""
-
-    title: str
-    outcome: Outcome
-    reason: str | None = None
-    effect: Effect = Effect()
-
-
 def read_payload(raw: bytes) -> dict[str, Any]:
     """Return the body of a delivery; Refusal if it is not a JSON object."""
     try:
@@ -157,13 +148,10 @@ def receive(tx: Tx, webhook: Webhook, arrival: Arrival, raw: bytes, rules: Rules
     """Carry out and store an authentic delivery in one transaction; return its id, the same for a copy."""
     access = _access_of(tx, webhook)
     delivery = Delivery(
+        **{name: getattr(arrival, name) for name in _SAID},
         id=tx.new_id("whd"),
         webhook=webhook.name,
-        sender_id=arrival.sender_id,
         digest=arrival.digest,
-        event=arrival.event,
-        author=arrival.author,
-        by_bot=arrival.by_bot,
         title="",
         outcome="ignored",
         reason=None,
@@ -196,13 +184,7 @@ def repeat(tx: Tx, access: Access, webhooks: Webhooks, delivery_id: str, rules: 
         raise Refusal(Code.CONFLICT, message)
     if raw is None:
         raise Refusal(Code.CONFLICT, "The body of this delivery is no longer kept; let its sender send it anew.")
-    arrival = Arrival(
-        event=delivery.event,
-        sender_id=delivery.sender_id,
-        author=delivery.author,
-        by_bot=delivery.by_bot,
-        payload=read_payload(raw),
-    )
+    arrival = Arrival(**{name: getattr(delivery, name) for name in _SAID}, payload=read_payload(raw))
     return _attempt(tx, _access_of(tx, webhook), webhook, delivery, arrival, rules)
 
 
@@ -215,17 +197,16 @@ def _access_of(tx: Tx, webhook: Webhook) -> Access:
     return structs.replace(system_access(account.id, account.slug), actor_id=webhook.actor_id, name=webhook.name)
 
 
-def _attempt(
-    tx: Tx, access: Access, webhook: Webhook, delivery: Delivery, arrival: Arrival, rules: Rules
-) -> Delivery:  # fmt: skip
-    done = _carried_out(tx, access, webhook, arrival, rules)
-    METRICS.count("webhooks.deliveries.count", access.account_id, webhook=webhook.name, outcome=done.outcome)
+def _attempt(tx: Tx, access: Access, webhook: Webhook, delivery: Delivery, arrival: Arrival, rules: Rules) -> Delivery:
+    rendered = webhook.render(arrival)
+    outcome, reason, effect = _carried_out(tx, access, webhook, arrival, rendered, rules)
+    METRICS.count("webhooks.deliveries.count", access.account_id, webhook=webhook.name, outcome=outcome)
     noted = structs.replace(
         delivery,
-        **structs.asdict(done.effect),
-        title=done.title,
-        outcome=done.outcome,
-        reason=done.reason,
+        **structs.asdict(effect),
+        title=rendered.title,
+        outcome=outcome,
+        reason=reason,
         attempts=delivery.attempts + 1,
         attempted_at=tx.now,
     )
@@ -235,17 +216,18 @@ def _attempt(
     return noted
 
 
-def _carried_out(tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rules: Rules) -> _Attempt:
-    rendered = webhook.render(arrival)
+def _carried_out(
+    tx: Tx, access: Access, webhook: Webhook, arrival: Arrival, rendered: Rendered, rules: Rules
+) -> tuple[Outcome, str | None, Effect]:  # fmt: skip
+    """Return what became of a delivery, why if nothing was done, and its effect."""
     if (reason := webhook.ignores(arrival)) is not None:
-        return _Attempt(title=rendered.title, outcome="ignored", reason=reason)
+        return "ignored", reason, Effect()
     message = ""
     for _ in range(_TRIES):
         try:
-            effect = tx.attempt(lambda: carry_out(tx, access, webhook, arrival, rendered, rules))
-            return _Attempt(title=rendered.title, outcome="done", effect=effect)
+            return "done", None, tx.attempt(lambda: carry_out(tx, access, webhook, arrival, rendered, rules))
         except Refusal as refusal:
             message = refusal.message
             if refusal.code is not Code.CONFLICT:
                 break
-    return _Attempt(title=rendered.title, outcome="failed", reason=clip(message, ERROR_CHARS_MAX))
+    return "failed", clip(message, ERROR_CHARS_MAX), Effect()

@@ -83,7 +83,6 @@ class Kind(ABC):
 
 
 def body_digest(raw: bytes) -> str:
-    """Return the digest of a body."""
     return f"sha256:{sha256(raw).hexdigest()}"
 
 

@@ -75,4 +75,4 @@ class DeliveryShape(_DeliveryFields[str], frozen=True, kw_only=True):
     @classmethod
     def of_delivery(cls, delivery: Delivery) -> "DeliveryShape":
         """Return a delivery as callers see it."""
-        return cls.of(delivery, session_key=delivery.key, can_repeat=delivery.can_repeat)
+        return cls.of(delivery, session_key=delivery.key)

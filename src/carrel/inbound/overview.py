@@ -109,16 +109,10 @@ def deliveries_seen(
 
 def find_delivery(tx: Tx, access: Access, delivery_id: str) -> DeliveryDetail:
     """Return one delivery with its body."""
-    delivery = store.delivery_by_id(tx, access, delivery_id)
-    if delivery is None:
+    if (delivery := store.delivery_by_id(tx, access, delivery_id)) is None:
         raise not_found("delivery")
     raw = store.body_of(tx, access, delivery.id)
-    return DeliveryDetail.of(
-        delivery,
-        session_key=delivery.key,
-        can_repeat=delivery.can_repeat,
-        payload=None if raw is None else read_payload(raw),
-    )
+    return DeliveryDetail.of(delivery, session_key=delivery.key, payload=None if raw is None else read_payload(raw))
 
 
 def preview(webhook: Webhook, event: str | None, payload: Mapping[str, Any] | None) -> Preview:

@@ -24,8 +24,7 @@ class Tally(Struct, frozen=True):
 
 def insert_delivery(tx: Tx, access: Access, delivery: Delivery, body: bytes) -> bool:
     """Write a new delivery; False if it is known already. Waits for other servers' transactions."""
-    sql = f"{_TABLE.insert} ON CONFLICT DO NOTHING"
-    return tx.run(sql, access, **_TABLE.values(delivery), body=body.decode()) > 0
+    return tx.run(f"{_TABLE.insert} ON CONFLICT DO NOTHING", access, **_TABLE.values(delivery), body=body.decode()) > 0
 
 
 def delivery_like(tx: Tx, access: Access, webhook: str, sender_id: str, digest: str | None) -> Delivery | None:
@@ -35,12 +34,10 @@ def delivery_like(tx: Tx, access: Access, webhook: str, sender_id: str, digest: 
 
 
 def hold_delivery(tx: Tx, access: Access, delivery_id: str) -> Delivery | None:
-    """Lock and return a delivery."""
     return _TABLE.row(tx.one(f"{_SELECT} AND id = :id FOR UPDATE", access, id=delivery_id))
 
 
 def delivery_by_id(tx: Tx, access: Access, delivery_id: str) -> Delivery | None:
-    """Return a delivery."""
     return _TABLE.row(tx.one(f"{_SELECT} AND id = :id", access, id=delivery_id))
 
 
@@ -51,7 +48,6 @@ def body_of(tx: Tx, access: Access, delivery_id: str) -> bytes | None:
 
 
 def note_attempt(tx: Tx, access: Access, delivery: Delivery) -> None:
-    """Write the outcome of a delivery."""
     sql = (
         "UPDATE webhook_deliveries SET title = :title, outcome = :outcome, reason = :reason, task_id = :task_id, "
         "run_id = :run_id, key = :key, attempts = :attempts, attempted_at = :attempted_at "

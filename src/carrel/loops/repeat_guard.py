@@ -1,17 +1,20 @@
-"""Checks for loops: before each step of a turn, and when a run that agents caused is answered."""
+"""Checks for loops: before each step of a turn, and when a run that agents caused is answered.
+
+A held session goes on when people allow it or send it a message; a stop clears its trace.
+"""
 
 from msgspec import structs
 
 from carrel.agents import agent_by_id
 from carrel.journal import Entry
-from carrel.kernel import MS_PER_HOUR
+from carrel.kernel import MS_PER_HOUR, Access, Code, Refusal
 from carrel.kernel.limits import HELD_LOOK_HOURS
 from carrel.loops.model import HELD_FOR, LOOP, Trace, is_caused, loop_in
-from carrel.loops.store import keep_trace, read_trace
+from carrel.loops.store import drop_trace, keep_trace, read_trace
 from carrel.monitoring import notify_people
 from carrel.notifications import NewNotification
-from carrel.runs import Failed, Run
-from carrel.storage import Tx
+from carrel.runs import Failed, LaneStopped, Run, RunChanged, release_held, run_by_id
+from carrel.storage import Database, Tx
 
 _ASK = "it goes on when somebody lets it, or sends it a message"
 
@@ -66,3 +69,30 @@ def _text(tx: Tx, run: Run, found: str) -> str:
 def _name(tx: Tx, run: Run) -> str:
     agent = agent_by_id(tx, run.access, run.agent_id)
     return agent.name if agent is not None else run.agent_id
+
+
+def allow_loop(tx: Tx, access: Access, run: Run) -> Run:
+    """Let the session of a held run go on: what it did before no longer counts."""
+    if run.state != "queued" or run.held_for != HELD_FOR:
+        raise Refusal(Code.CONFLICT, "This run is not held for a loop: there is nothing to allow.")
+    _go_on(tx, access, run)
+    return run_by_id(tx, access, run.id) or run
+
+
+def _go_on(tx: Tx, access: Access, run: Run) -> None:
+    """Release held runs in the session of a run; nothing that was done before counts again."""
+    if release_held(tx, access, HELD_FOR, key=run.key):
+        keep_trace(tx, access, run.key, read_trace(tx, access, run).allowed(tx.tick()))
+
+
+def observe_runs(db: Database) -> None:
+    """Register the observers of messages to held sessions, and of stopped sessions."""
+    db.observe(RunChanged, _hear_person)
+    db.observe(LaneStopped, lambda tx, stopped: drop_trace(tx, stopped.access, stopped.key))
+
+
+def _hear_person(tx: Tx, changed: RunChanged) -> None:
+    """Release a session into which a person sent a message; only a run that waits behind another can be that."""
+    run = changed.run
+    if changed.state == "queued" and isinstance(run, Run) and run.due_at is None and not is_caused(run):
+        _go_on(tx, run.access, run)

@@ -7,7 +7,6 @@ from carrel.storage import Table, Tx, json_column
 
 _SERIES = json_column(Series)
 _TRACES = Table("loop_traces", Trace, key=("account_id", "key"), codecs={"calls": _SERIES, "answers": _SERIES})
-_CHANGED = ", ".join(f"{column} = :{column}" for column in _TRACES.fields)
 # A run caused only from outside since then, in a session that is not held.
 _ASKED_SINCE = (
     "SELECT 1 FROM runs r WHERE r.account_id = :account AND r.key = :key AND r.id > t.run_id AND r.id <> :run_id "
@@ -25,11 +24,8 @@ def read_trace(tx: Tx, access: Access, run: Run) -> Trace:
 
 
 def keep_trace(tx: Tx, access: Access, key: str, trace: Trace) -> None:
-    """Store the trace of a session."""
-    sql = f"{_TRACES.insert} ON CONFLICT (account_id, key) DO UPDATE SET {_CHANGED}"
-    tx.run(sql, access, key=key, **_TRACES.values(trace))
+    tx.run(_TRACES.upsert, access, key=key, **_TRACES.values(trace))
 
 
 def drop_trace(tx: Tx, access: Access, key: str) -> None:
-    """Delete the trace of a session."""
     tx.run("DELETE FROM loop_traces WHERE account_id = :account AND key = :key", access, key=key)

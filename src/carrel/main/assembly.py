@@ -16,6 +16,7 @@ from carrel import (
     budgets,
     exchanges,
     goals,
+    heartbeats,
     inbound,
     loops,
     memory,
@@ -27,7 +28,7 @@ from carrel import (
     usage,
     work,
 )
-from carrel.board import BoardDocuments, Classifier, Followups, Sorter, observe_delegated_runs
+from carrel.board import BoardDocuments, Classifier, Sorter, observe_delegated_runs
 from carrel.connectors import Connectors
 from carrel.context import Contexts
 from carrel.delivery import Connection, ContextGatherer, Extractions, Live, Turns, default_model
@@ -36,7 +37,7 @@ from carrel.inbound import Webhooks
 from carrel.journal import FollowerDuty
 from carrel.kernel import Chance, Clock, SystemClock
 from carrel.kernel.settings import Settings
-from carrel.modes import AutoTicks, Schedules
+from carrel.modes import AutoTicks
 from carrel.outbox import Channels, prune_posts
 from carrel.records import prune_uploads
 from carrel.runs import Dispatcher, Pruner, Rules, Watch
@@ -69,6 +70,7 @@ OBSERVERS: tuple[Callable[[Database], None], ...] = (
     exchanges.observe_runs,
     topics.observe_spaces,
     work.observe_runs,
+    heartbeats.observe_agents,
     goals.observe_work,
     goals.observe_links,
     modes.observe_runs,
@@ -212,10 +214,12 @@ class Assembly:
             Exchanges(db, settings, services.rules, self.channels).serve,
             self._telegram.serve,
             Cleanup(db, settings).serve,
-            Schedules(db, services.rules).serve,
-            *(duty.serve for duty in work.duties(db, services.rules)),
-            goals.PlanRunner(db, services.rules).serve,
-            Followups(db, settings.followups).serve,
+            modes.schedule_duty(db, services.rules).serve,
+            work.run_end_duty(db, services.rules).serve,
+            work.stall_duty(db, services.rules).serve,
+            heartbeats.heartbeat_duty(db, services.rules).serve,
+            goals.plan_duty(db, services.rules).serve,
+            board.followup_duty(db, settings.followups).serve,
             Extractions(db, self._connections).serve,
             board.Ingests(db).serve,
             FollowerDuty(db, indexing, self._worker).serve,

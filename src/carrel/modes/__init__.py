@@ -14,6 +14,9 @@ from carrel.modes.auto.registry import (
 )
 from carrel.modes.auto.store import auto_runs_by_id, auto_runs_of_session
 from carrel.modes.plan.mode import (
+    NOT_PLANNING,
+    PLANNING,
+    SET_PLAN,
     active_plan,
     approve_session_plan,
     cancel_session_plan,
@@ -21,6 +24,7 @@ from carrel.modes.plan.mode import (
     disable_plan_mode,
     enable_plan_mode,
     hold_open_plan,
+    is_hidden_while_planning,
     is_planning,
     is_unwritten,
     plan_gauges,
@@ -28,7 +32,6 @@ from carrel.modes.plan.mode import (
     resume_session_plan,
     write_plan,
 )
-from carrel.modes.plan.narrowing import NOT_PLANNING, PLANNING, SET_PLAN, is_hidden_while_planning
 from carrel.modes.plan.shapes import PlanStateShape, plan_state_shape
 from carrel.modes.plan.store import PlanState, states_of
 from carrel.modes.schedules.administration import (
@@ -41,17 +44,17 @@ from carrel.modes.schedules.administration import (
     remove_schedule,
     schedule_shape,
 )
-from carrel.modes.schedules.duty import Schedules, fire_now, observe_runs
+from carrel.modes.schedules.duty import fire_now, observe_runs, schedule_duty
 from carrel.modes.schedules.model import UNLIMITED, Schedule, ScheduleType
 from carrel.modes.schedules.store import schedules_of, schedules_seen
 
 __all__ = [
     "NOT_PLANNING", "PLANNING", "SET_PLAN", "UNLIMITED", "AutoRun", "AutoShape", "AutoTicks", "NewAutoRun",
     "NewSchedule", "PlanState", "PlanStateShape", "RunAttributes", "RunKind", "Schedule", "ScheduleChange",
-    "ScheduleShape", "ScheduleType", "Schedules", "active_plan", "approve_session_plan", "auto_runs_by_id",
-    "auto_runs_of_session", "auto_shape", "cancel_session_plan", "change_schedule", "choose_plan", "disable_plan_mode",
-    "enable_plan_mode", "find_auto_run", "find_schedule", "fire_now", "hold_open_plan", "is_hidden_while_planning",
-    "is_planning", "is_unwritten", "make_schedule", "observe_runs", "observe_sessions", "plan_gauges", "plan_state",
-    "plan_state_shape", "prune_auto_runs", "remove_schedule", "resume_session_plan", "schedule_shape", "schedules_of",
-    "schedules_seen", "start_auto", "states_of", "stop_auto", "write_plan",
+    "ScheduleShape", "ScheduleType", "active_plan", "approve_session_plan", "auto_runs_by_id", "auto_runs_of_session",
+    "auto_shape", "cancel_session_plan", "change_schedule", "choose_plan", "disable_plan_mode", "enable_plan_mode",
+    "find_auto_run", "find_schedule", "fire_now", "hold_open_plan", "is_hidden_while_planning", "is_planning",
+    "is_unwritten", "make_schedule", "observe_runs", "observe_sessions", "plan_gauges", "plan_state",
+    "plan_state_shape", "prune_auto_runs", "remove_schedule", "resume_session_plan", "schedule_duty", "schedule_shape",
+    "schedules_of", "schedules_seen", "start_auto", "states_of", "stop_auto", "write_plan",
 ]  # fmt: skip

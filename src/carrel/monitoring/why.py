@@ -1,15 +1,49 @@
-"""Why a run is not moving: sentences for people, with what they can do about it."""
+"""Why a run is not moving, or how it ended: sentences for people, with what they can do about it."""
 
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.agents import agent_by_id
 from carrel.kernel import Access, SessionKey, iso
-from carrel.monitoring.endings import ending_of, remedies_of
 from carrel.runs import UNLIMITED, Concurrency, Run, Shortage, lane_head, queue_position, shortage_of
 from carrel.storage import Tx
 
 _WORKER_GRACE_MS = 1_000
 _SLOT = "waiting_slot"
+# By reason: why a run ended.
+_REASONS = {
+    "account_mismatch": "it belongs to another account",
+    "agent_disabled": "its agent was disabled",
+    "continued": "its program continued without it",
+    "draining": "the server was stopping",
+    "expired": "no answer came in time",
+    "interrupted": "it was interrupted",
+    "overtaken": "something else was said before its question was answered",
+    "policy": "the send policy does not allow it",
+    "stopped": "it was stopped",
+    "task_archived": "its task was archived",
+    "task_done": "its task is done",
+    "timeout": "it took longer than its limit",
+    "user_cancelled": "a user cancelled it",
+}
+_GATEWAY = "correct its gateway in the settings; `carrel doctor` checks them"
+_LATER = "wait until the model's server takes requests again"
+_REPHRASE = "write the message differently"
+# By error code: what to do before the next attempt.
+_REMEDIES = {
+    "gateway_misconfigured": _GATEWAY,
+    "gateway_not_found": _GATEWAY,
+    "gateway_rate_limited": _LATER,
+    "gateway_timeout": _GATEWAY,
+    "gateway_unauthorized": _GATEWAY,
+    "gateway_unavailable": _LATER,
+    "gateway_unreachable": "start the model's server, or correct its gateway in the settings",
+    "gateway_unreadable": _GATEWAY,
+    "internal": "read the server's log",
+    "model_refused": _REPHRASE,
+    "rejected": _REPHRASE,
+    "timeout": "ask for less in one message, or raise runs.timeout_minutes",
+    "tool_rounds_exceeded": "ask for less in one message, or raise delivery.tool_rounds_max",
+}
 
 
 class Reason(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -48,8 +82,33 @@ def explain(tx: Tx, access: Access, run: Run, limits: Concurrency = UNLIMITED) -
         text = "The worker of this run is gone; the run returns to its lane within seconds."
         reasons.append(_reason(run, "no_worker", text, run.lease_until, "wait", "cancel"))
     elif run.ended:
-        reasons.append(_reason(run, "done", ending_of(run), run.ended_at, *remedies_of(run)))
+        reasons.append(_reason(run, "done", _ending(run), run.ended_at, *_remedies(run)))
     return Why(moving=not reasons, reasons=reasons)
+
+
+def _ending(run: Run) -> str:
+    if run.has_joined:
+        return f"The message joined {run.steers}, which was at work and answers it."
+    if run.state == "completed":
+        return "The run completed." if run.reply else "The run completed without a reply."
+    reason = _REASONS.get(run.reason or "", run.reason or "no reason was given")
+    if run.state == "cancelled":
+        return f"The run was cancelled: {reason}."
+    if run.reason == "rejected":
+        return f"The agent declined: {_sentence(run.error_message or 'no reason was given')}"
+    attempts = f" after {run.attempt} attempts" if run.attempt > 1 else ""
+    return f"The run failed{attempts}: {_sentence(run.error_message or reason)}"
+
+
+def _remedies(run: Run) -> list[str]:
+    if run.state == "failed":
+        remedy = "enable the agent" if run.reason == "agent_disabled" else _REMEDIES.get(run.error_code or "")
+        return [remedy, "retry"] if remedy else ["retry"]
+    return ["send the message again"] if run.state == "cancelled" else []
+
+
+def _sentence(words: str) -> str:
+    return words if words.endswith((".", "!", "?")) else f"{words}."
 
 
 def _waiting(run: Run) -> Reason:

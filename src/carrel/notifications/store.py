@@ -16,7 +16,6 @@ EVERYTHING: Condition = ("TRUE", {})
 
 
 def insert_notification(tx: Tx, access: Access, notification: Notification) -> None:
-    """Put a notification into its recipient's mailbox."""
     tx.run(_TABLE.insert, access, **_TABLE.values(notification))
 
 
@@ -40,7 +39,6 @@ def count_unread(tx: Tx, access: Access, recipient: str, *, seen: Condition = EV
 
 
 def notification_by_id(tx: Tx, access: Access, recipient: str, notification_id: str) -> Notification | None:
-    """Return one notification of a mailbox."""
     sql = f"{_SELECT} WHERE {_MAILBOX} AND id = :id"
     return _TABLE.row(tx.one(sql, access, recipient=recipient, id=notification_id))
 

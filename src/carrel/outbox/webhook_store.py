@@ -58,7 +58,6 @@ def want_webhooks(tx: Tx, access: Access, run_id: str, change: int) -> bool:
 
 
 def insert_webhook(tx: Tx, access: Access, webhook: Webhook) -> None:
-    """Write a new webhook."""
     tx.run(_TABLE.insert, access, **_TABLE.values(webhook))
 
 

@@ -81,9 +81,7 @@ def webhook_sent(tx: Tx, webhook: Webhook, change: int) -> Webhook | None:
     return webhook_store.note_told(tx, webhook.access, webhook, change, tx.now + _LEASE_MS)
 
 
-def webhook_failed(
-    tx: Tx, webhook: Webhook, reason: str, attempts_max: int
-) -> Literal["again", "given_up", "lost"]:  # fmt: skip
+def webhook_failed(tx: Tx, webhook: Webhook, reason: str, attempts_max: int) -> Literal["again", "given_up", "lost"]:
     """Record a failed attempt: it is retried later or given up; `lost` when the claim no longer holds."""
     attempt = webhook.attempt + 1
     is_last = attempt >= attempts_max

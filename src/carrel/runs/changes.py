@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from carrel.journal import About, append_event
 from carrel.kernel import METRICS, Access, Envelope
-from carrel.runs.model import SETTLED, SETTLED_STATES, Claim, Run
+from carrel.runs.model import MOVES, SETTLED, SETTLED_STATES, Claim, Run
 from carrel.runs.store import change_of
 from carrel.storage import Tx
 
@@ -23,6 +23,11 @@ class RunChanged(Struct, frozen=True):
     run: Claim
     state: str
     change: int | None
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run has ended with it."""
+        return not MOVES[self.state]
 
 
 class RunRetried(Struct, frozen=True):

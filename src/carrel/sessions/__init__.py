@@ -15,6 +15,7 @@ from carrel.sessions.model import (
     LaneFilter,
     LaneOptions,
     LaneRow,
+    OfSession,
     RecallChanged,
     Session,
     kinds_listed_as,
@@ -53,11 +54,11 @@ from carrel.sessions.titles import LaneTitle, clean_title, titles_of
 
 __all__ = [
     "LEFTOVERS", "SESSION_REFERENCE", "FoundSession", "Lane", "LaneChange", "LaneDeleted", "LaneFilter", "LaneOptions",
-    "LaneRow", "LaneTitle", "NewChild", "RecallChanged", "Session", "change_lane", "channel_of", "children_of",
-    "clean_title", "close_generation", "closed_sessions_before", "count_live_children", "delete_lane", "delete_session",
-    "find_lane", "find_session", "forget_leftover", "generations_of", "idle_children", "insert_child", "insert_lane",
-    "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows", "lanes_of_agent", "leave_files",
-    "leftovers_of", "lock_lane", "make_lane", "next_session", "note_tokens", "open_generation",
+    "LaneRow", "LaneTitle", "NewChild", "OfSession", "RecallChanged", "Session", "change_lane", "channel_of",
+    "children_of", "clean_title", "close_generation", "closed_sessions_before", "count_live_children", "delete_lane",
+    "delete_session", "find_lane", "find_session", "forget_leftover", "generations_of", "idle_children", "insert_child",
+    "insert_lane", "kinds_listed_as", "lane_for_work", "lane_of", "lane_row", "lane_rows", "lanes_of_agent",
+    "leave_files", "leftovers_of", "lock_lane", "make_lane", "next_session", "note_tokens", "open_generation",
     "open_session_has_entries", "open_session_of", "parse_reference", "require_sending", "session_by_id",
     "set_archived", "shown_channel", "task_titles", "titles_of", "visible_lanes_called",
 ]  # fmt: skip

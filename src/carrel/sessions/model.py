@@ -26,7 +26,19 @@ _KINDS_BY_FILTER = {
 _SHOWN_CHANNELS = {"web": "webchat"}
 
 
-class Lane(Struct, frozen=True):
+class OfSession:
+    """What belongs to a session, by its stored key."""
+
+    __slots__ = ()
+    key: str
+
+    @property
+    def session_key(self) -> SessionKey:
+        """The key of the session."""
+        return SessionKey.stored(self.key)
+
+
+class Lane(OfSession, Struct, frozen=True):
     """The queue of runs under one session key, with its settings."""
 
     key: str
@@ -55,11 +67,6 @@ class Lane(Struct, frozen=True):
     # The choice for this lane; None inherits from its agent, then from the account.
     recall: Recall | None = None
     pinned_at: int | None = None
-
-    @property
-    def session_key(self) -> SessionKey:
-        """The session key."""
-        return SessionKey.stored(self.key)
 
     @property
     def channel(self) -> str | None:

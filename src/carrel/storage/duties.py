@@ -17,8 +17,10 @@ from carrel.kernel import MS_PER_SECOND, Refusal, elapsed_seconds, log_trouble
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, UNSETTLED_POLL_SECONDS
 from carrel.storage.bells import Bell
 from carrel.storage.database import Database, Tx
+from carrel.storage.table import Table
 
 Item = TypeVar("Item")
+Waiting = TypeVar("Waiting", bound=Struct)
 _log = getLogger("carrel.duties")
 
 
@@ -138,24 +140,63 @@ class Duty(Generic[Item]):
         return True
 
 
-class StepDuty(Duty[Item]):
-    """Work in which every step is one transaction; an item whose step fails is postponed."""
+class Due(Generic[Waiting]):
+    """The rows of a table that are worked on once `due_at` has come, in all accounts; `only` narrows them.
 
-    def advance(self, tx: Tx, item: Item) -> None:
-        """Lock an item and take its next step, if it is still due."""
-        raise AssertionError("each duty says what a step is")
+    The bell is rung when one may be due. Taking them locks none.
+    """
 
-    def postpone(self, tx: Tx, item: Item) -> None:
-        """Make an item due later, if it is unchanged."""
-        raise AssertionError("each duty says until when")
+    def __init__(self, table: Table[Waiting], bell: str, only: str = "") -> None:
+        own, same = f" AND {only}" if only else "", " AND ".join(f"{column} = :{column}" for column in table.key)
+        self._next = f"SELECT due_at FROM {table.name} WHERE due_at IS NOT NULL{own} ORDER BY due_at LIMIT 1"
+        self._taken = f"{table.select} WHERE due_at <= :now{own} ORDER BY due_at LIMIT :limit"
+        self._postponed = f"UPDATE {table.name} SET due_at = :until WHERE {same} AND due_at <= :now{own}"
+        self._table, self.bell = table, bell
 
-    async def do(self, item: Item) -> None:
+    def next_due(self, tx: Tx) -> int | None:
+        """When the next row is due."""
+        return tx.value(self._next)
+
+    def take(self, tx: Tx, limit: int) -> list[Waiting]:
+        """Up to `limit` rows that are due now, longest due first."""
+        return self._table.rows(tx.all(self._taken, now=tx.now, limit=limit))
+
+    def postpone(self, tx: Tx, row: Waiting, until: int) -> None:
+        """Make a row due later, unless a step that was committed after all has done so already."""
+        key = {column: getattr(row, column) for column in self._table.key}
+        tx.run(self._postponed, **key, now=tx.now, until=until)
+
+
+class StepDuty(Duty[Waiting]):
+    """Work in which every step is one transaction; `step` locks a row and does what is still due.
+
+    A row whose step fails is postponed. It is called by the name of its bell, unless it has one of its own.
+    """
+
+    def __init__(
+        self, db: Database, due: Due[Waiting], step: Callable[[Tx, Waiting], None], *, items_max: int,
+        retry_seconds: int, wait_seconds_max: float = SAFETY_POLL_SECONDS, name: str = "",
+    ) -> None:  # fmt: skip
+        self.name, self.bell = name or due.bell, due.bell
+        self.items_max, self.wait_seconds_max = items_max, wait_seconds_max
+        super().__init__(db)
+        self._due, self._step, self._retry_ms = due, step, retry_seconds * MS_PER_SECOND
+
+    def next_due(self, tx: Tx) -> int | None:
+        """When the next row is due."""
+        return self._due.next_due(tx)
+
+    def take(self, tx: Tx, limit: int) -> list[Waiting]:
+        """The rows that are due now."""
+        return self._due.take(tx, limit)
+
+    async def do(self, item: Waiting) -> None:
         """Take one step; if that fails, postpone it."""
         try:
-            await self.db.write(lambda tx: self.advance(tx, item))
+            await self.db.write(lambda tx: self._step(tx, item))
         except Exception:
             with suppress(Refusal):
-                await self.db.write(lambda tx: self.postpone(tx, item))
+                await self.db.write(lambda tx: self._due.postpone(tx, item, tx.now + self._retry_ms))
             raise
 
 

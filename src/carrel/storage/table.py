@@ -1,4 +1,4 @@
-"""One description per table: its column list, INSERT, whole-row UPDATE, and the mapping between rows and structs.
+"""One description per table: its columns, INSERT, upsert, whole-row UPDATE, and the mapping of rows to structs.
 
 Stores write out nearly every other statement. These are computed once, when the store is imported.
 """
@@ -44,6 +44,7 @@ class Table(Generic[S]):
         self, name: str, struct: type[S], *, key: tuple[str, ...] = ("account_id", "id"), also: tuple[str, ...] = (),
         without: tuple[str, ...] = (), inserted: tuple[str, ...] = (), codecs: Mapping[str, Codec] | None = None,
     ) -> None:  # fmt: skip
+        self.name, self.key = name, key
         self.fields = tuple(field for field in struct.__struct_fields__ if field not in without)
         self.columns = ", ".join(self.fields)
         self.select = f"SELECT {self.columns} FROM {name}"
@@ -52,6 +53,7 @@ class Table(Generic[S]):
         self.insert = f"INSERT INTO {name} ({', '.join(into)}) VALUES ({', '.join(map(_bound, into))})"
         changes = ", ".join(f"{column} = {_bound(column)}" for column in written if column not in key)
         self.update = f"UPDATE {name} SET {changes} WHERE {' AND '.join(f'{part} = {_bound(part)}' for part in key)}"
+        self.upsert = f"{self.insert} ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changes}"
         self._struct = struct
         self._encoders = [(column, codec.encode) for column, codec in (codecs or {}).items()]
         self._decoders = [(self.fields.index(column), codec.decode) for column, codec in (codecs or {}).items()]

@@ -10,12 +10,10 @@ from carrel.kernel.settings import PriceSettings
 from carrel.sessions import clean_title, task_titles, titles_of
 from carrel.storage import Tx
 from carrel.usage.model import By, Tally, cost_of
-from carrel.usage.store import UsageFilter, usage_by
+from carrel.usage.store import COLUMNS, UsageFilter, usage_by
 
 # The field of a row for each group.
-_FIELDS: dict[By, str] = {
-    "day": "day", "agent": "agent_id", "model": "model", "task": "task_id", "session": "session_key",
-}  # fmt: skip
+_FIELDS = COLUMNS | {"session": "session_key"}
 
 
 class Usage(Struct, frozen=True, kw_only=True, rename="camel"):

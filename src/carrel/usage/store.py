@@ -11,7 +11,8 @@ from carrel.visibility import seen_runs
 
 _SUMS = Tally.__struct_fields__
 _SUMMED = ", ".join(f"sum({name})" for name in _SUMS)
-_COLUMNS: dict[str, str] = {"day": "day", "agent": "agent_id", "model": "model", "task": "task_id", "session": "key"}
+# The column of usage for each group; budgets have some of the groups as scopes.
+COLUMNS: dict[str, str] = {"day": "day", "agent": "agent_id", "model": "model", "task": "task_id", "session": "key"}
 
 _ADDED = ("day", "key", "task_id", "model", "agent_id", *_SUMS)
 _ADD = (
@@ -75,7 +76,7 @@ def usage_by(
     tx: Tx, access: Access, wanted: UsageFilter, by: tuple[By, ...], *, limit: int
 ) -> list[tuple[tuple[object, ...], str, Tally]]:  # fmt: skip
     """Return (group, model, sums) of the visible usage, most tokens first."""
-    groups = [_COLUMNS[word] for word in by]
+    groups = [COLUMNS[word] for word in by]
     listed = ", ".join(dict.fromkeys([*groups, "model"]))
     where, values = _conditions(tx, access, wanted)
     sql = (

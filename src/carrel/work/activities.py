@@ -20,7 +20,6 @@ class TaskChanged(Struct, frozen=True):
 
 
 def record(tx: Tx, access: Access, actor: Actor, task: Task, kind: ActivityType, summary: str, **data: Any) -> Entry:
-    """Write an activity of a task."""
     entry = NewEntry(
         type="system",
         role="system",
@@ -39,7 +38,6 @@ def record(tx: Tx, access: Access, actor: Actor, task: Task, kind: ActivityType,
 
 
 def publish(tx: Tx, access: Access, name: str, task: Task, **more: Any) -> None:
-    """Publish a change of a task on the feed."""
     body = {"task": task_shape(tx, access, task), **more}
     about = About(task_id=task.id, topic_id=task.topic_id, space_id=task.space_id)
     append_event(tx, access, name, about, json_text(body))

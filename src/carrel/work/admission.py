@@ -3,11 +3,11 @@
 from carrel.access import account_of
 from carrel.agents import account_settings
 from carrel.kernel import METRICS, Access
+from carrel.notices import Notice, notices_of
 from carrel.runs import Cancelled, Failed, Run
 from carrel.storage import Tx
-from carrel.work import notice_store, store
+from carrel.work import store
 from carrel.work.model import Task
-from carrel.work.notice_store import Notice
 
 # Statuses in which agents get no more news of a task.
 _RESTS = ("done", "blocked")
@@ -29,7 +29,7 @@ def admit(tx: Tx, run: Run) -> Cancelled | Failed | None:
         return Cancelled(reason="task_archived")
     if task.status == "done" and run.auto_run_id is not None:
         return Cancelled(reason="task_done")
-    notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
+    notices = notices_of(tx, access, [run.id]).get(run.id, [])
     if notices and all(one.author_kind == "agent" and one.seq < task.reopened_seq for one in notices):
         # Agents start afresh after a reopening, not with what they told each other before.
         return Cancelled(reason="task_done")
@@ -37,7 +37,7 @@ def admit(tx: Tx, run: Run) -> Cancelled | Failed | None:
         return Cancelled(reason="policy")
     if notices:
         store.mark_seen(tx, access, task.id, "agent", run.agent_id, notices[-1].seq)
-        notice_store.deliver_request(tx, access, task.id, run.agent_id, run.id)
+        store.deliver_request(tx, access, task.id, run.agent_id, run.id)
     return None
 
 

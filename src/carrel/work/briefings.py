@@ -9,13 +9,13 @@ from carrel.agents import account_settings, every_agent
 from carrel.journal import Entry, entries_by_id, entries_of_task, unheard_messages
 from carrel.kernel import Access
 from carrel.kernel.limits import TEAM_SHOWN_MAX
+from carrel.notices import Notice, NoticeType, notices_of
 from carrel.records import FileShape, attachment_heads
 from carrel.runs import Run
 from carrel.storage import Tx
-from carrel.work import notice_store, store
-from carrel.work.directory import Directory
-from carrel.work.model import NoticeType, PartyKind, Task
-from carrel.work.notice_store import Notice
+from carrel.work import store
+from carrel.work.directory import Directory, directory_of
+from carrel.work.model import PartyKind, Task
 from carrel.work.orchestrator import StatusOverview, task_overview
 from carrel.work.shapes import author_name
 from carrel.work.thread import is_from_before
@@ -93,9 +93,9 @@ def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> Task
     task = None if run.task_id is None else store.task_by_id(tx, access, run.task_id)
     if task is None:
         return None
-    directory, source = Directory(tx, access), run.source()
+    directory, source = directory_of(tx, access), run.source()
     is_of_task = run.session_key.task_id == task.id
-    notices = notice_store.notices_of(tx, access, [run.id]).get(run.id, [])
+    notices = notices_of(tx, access, [run.id]).get(run.id, [])
     newest = notices[-1] if notices else None
     author, author_kind = directory.name_of("user", run.actor_id) or "a person", "user"
     if run.auto_run_id is not None:
@@ -107,7 +107,7 @@ def task_briefing(tx: Tx, run: Run, is_heard: IsHeard = lambda _: False) -> Task
     parties = {(one.kind, one.party_id) for one in assignees}
     for_orchestrator = task.is_chat and directory.orchestrator == run.agent_id
     # Only the lanes of the task see its thread: elsewhere a run sees the task alone.
-    earlier, left_out = _earlier(tx, access, task, notices, directory, is_heard) if notices or is_of_task else ((), 0)
+    earlier, left_out = _earlier(tx, access, task, notices, is_heard) if notices or is_of_task else ((), 0)
     brought = entries_by_id(tx, access, [notice.entry_id for notice in notices if notice.entry_id is not None])
     reopened_at, reopened_by = _reopening(tx, access, task)
     return TaskBriefing(
@@ -147,7 +147,7 @@ def _is_reviewer(
 
 
 def _earlier(
-    tx: Tx, access: Access, task: Task, notices: list[Notice], directory: Directory, is_heard: IsHeard
+    tx: Tx, access: Access, task: Task, notices: list[Notice], is_heard: IsHeard
 ) -> tuple[tuple[TaskLine, ...], int]:  # fmt: skip
     """The newest unseen messages before those that the run brings, and how many more there are."""
     first = next((notice.seq for notice in notices if notice.entry_id is not None), None)
@@ -156,7 +156,7 @@ def _earlier(
     heads = {head.id: head for head in attachment_heads(tx, access, _attached(shown))}
     lines = tuple(
         TaskLine(
-            author=author_name(entry, directory),
+            author=author_name(tx, access, entry),
             text=entry.content,
             id=entry.id,
             at=entry.created_at,

@@ -13,7 +13,7 @@ from carrel.work.permissions import resolve_flags
 
 
 class Directory:
-    """Everyone in an account, read once for one use case."""
+    """Everyone in an account."""
 
     def __init__(self, tx: Tx, access: Access) -> None:
         self._settings = account_settings(account_of(tx, access))
@@ -94,3 +94,8 @@ class Directory:
     @property
     def _user_slugs(self) -> list[str]:
         return [user.slug for user in self.users.values()]
+
+
+def directory_of(tx: Tx, access: Access) -> Directory:
+    """Return everyone in the account, read once in a transaction; one that changes users does so before."""
+    return tx.cached(("directory", access.account_id), lambda: Directory(tx, access))

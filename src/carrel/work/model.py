@@ -12,13 +12,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field, structs
 
 from carrel.kernel import Code, Input, Refusal, Shape, When, invalid, limits, plain_word
 from carrel.kernel.fields import Moment, Name, NewId, ShortText, at_most, checked, up_to
-from carrel.topics import DEFAULT_PRIORITY, PRIORITIES, Priority, Tags, check_length, check_tags
+from carrel.topics import DEFAULT_PRIORITY, Priority, Tags, check_length, check_tags
 
 S = TypeVar("S", bound=str)
 Status = Literal["inbox", "assigned", "in_progress", "review", "done", "blocked", "archived"]
 BoardStatus = Literal["todo", "doing", "blocked", "done", "archived"]
 PartyKind = Literal["user", "agent"]
-NoticeType = Literal["mention", "assignment", "thread_update", "status_change", "response_request", "stalled"]
 CreatedBy = Literal["user", "agent", "classifier", "import", "webhook"]
 
 # The state machine. A status without transitions is final; only reopening leads from `done` back to `review`.
@@ -31,6 +30,7 @@ MOVES: dict[str, tuple[Status, ...]] = {
     "blocked": ("assigned", "in_progress", "archived"),
     "archived": (),
 }
+STATUSES = tuple(MOVES)
 # A task begins in one of these.
 FIRST_STATUSES = ("inbox", "assigned", "in_progress", "blocked")
 AGENT_STATUSES = ("in_progress", "review", "done", "blocked")
@@ -47,17 +47,6 @@ CHAT_TAG: Final = "system:orchestrator-chat"
 # The name of the orchestrator chat where a task's id is expected.
 CHAT_NAME: Final = "orchestrator-chat"
 REASON_NOT_GIVEN = "not given"
-
-
-class Words:
-    """The accepted words, for descriptions of the interfaces."""
-
-    STATUSES = (*MOVES, "todo", "doing")
-    # Without the aliases that other boards use.
-    TASK_STATUSES = tuple(MOVES)
-    FIRST_STATUSES = FIRST_STATUSES
-    AGENT_STATUSES = AGENT_STATUSES
-    PRIORITIES = PRIORITIES
 
 
 class TaskFields(Shape, Generic[When], frozen=True, kw_only=True):
@@ -146,7 +135,7 @@ Title = Annotated[str, checked(minLength=1, maxLength=limits.TASK_TITLE_CHARS_MA
 Description = Annotated[str, up_to(limits.TASK_DESCRIPTION_CHARS_MAX)]
 BlockedReason = Annotated[str, up_to(limits.BLOCKED_REASON_CHARS_MAX)]
 # In any spelling.
-StatusWord = Annotated[str, checked(enum=list(Words.STATUSES))]
+StatusWord = Annotated[str, checked(enum=[*MOVES, "todo", "doing"])]
 Names = Annotated[tuple[ShortText, ...], Meta(max_length=limits.TASK_PARTIES_MAX)]
 # Small enough that there are numbers left between any two of them.
 Rank = Annotated[float, Meta(ge=-limits.TASK_RANK_MAX, le=limits.TASK_RANK_MAX)]

@@ -3,12 +3,13 @@
 from msgspec import Struct, structs
 
 from carrel.kernel import Access, Code, Refusal, SessionKey
+from carrel.notices import Recipient
 from carrel.runs import Rules, cancel
 from carrel.sessions import close_generation
 from carrel.storage import Tx
-from carrel.work import notice_store, store
+from carrel.work import run_store, store
 from carrel.work.activities import publish, record
-from carrel.work.directory import Directory
+from carrel.work.audience import audience_of, notify_about
 from carrel.work.model import (
     CLOSING,
     MOVES,
@@ -22,7 +23,6 @@ from carrel.work.model import (
     read_status,
     statuses_meant,
 )
-from carrel.work.notices import Recipient, TaskNotice, audience_of, notify_recipients
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.positions import first_rank
 
@@ -54,7 +54,6 @@ def move_held(
     tx: Tx, access: Access, actor: Actor, task: Task, to: str, rules: Rules, *, reason: str | None = None,
     expected: str | None = None, walk: bool = False,
 ) -> Moved:  # fmt: skip
-    """Move a locked task for an actor."""
     has_assignee = bool(store.assignees_of(tx, access, [task.id]))
     after = read_status(to, has_assignee=has_assignee)
     require_expected(task, expected)
@@ -76,7 +75,6 @@ def move_held(
 
 
 def require_expected(task: Task, expected: str | None) -> None:
-    """Refuse a change that expects another status than the task has."""
     if expected is not None and task.status not in statuses_meant(expected):
         raise Refusal(Code.CONFLICT, f"The task is {task.status}, not {expected}.", details={"status": task.status})
 
@@ -93,7 +91,12 @@ def _require_needs(
     needing = next((status for status in way if status in NEEDS_ASSIGNEE), None)
     if needing is not None and not has_assignee:
         raise Refusal(Code.ASSIGNEE_REQUIRED, f"A task that is {needing} needs an assignee; assign somebody first.")
-    if way[-1] == "blocked" and not (reason or "").strip():
+    require_reason(way[-1], reason)
+
+
+def require_reason(status: str, reason: str | None) -> None:
+    """Refuse to block a task without a reason."""
+    if status == "blocked" and not (reason or "").strip():
         message = "Say why the task is blocked, in blockedReason."
         raise Refusal(Code.BLOCKED_REASON_REQUIRED, message, field="blockedReason")
 
@@ -123,18 +126,17 @@ def enter_status(
     record(tx, access, actor, changed, "moved", summary, **data)
     publish(tx, access, "task.moved", changed, **data, by={"kind": actor.kind, "id": actor.id})
     if not quiet:
-        recipients = audience_of(tx, access, changed, Directory(tx, access)).of_move(actor.party, after)
+        recipients = audience_of(tx, access, changed).of_move(actor.party, after)
         if actor.is_answering and actor.task_id == task.id:
             # Others wait for its answer: agents hear of the move together with the answer, see `run_ends`.
             recipients = [each for each in recipients if each.kind == "user"]
-        notify_recipients(tx, access, TaskNotice(task=changed, actor=actor, text=summary), recipients, rules)
+        notify_about(tx, access, actor, changed, summary, recipients, rules)
     return Moved(task=changed, changed=True, closed_sessions=closed, cancelled_runs=cancelled)
 
 
-def agents_told_of_move(tx: Tx, access: Access, task: Task, actor: Actor, directory: Directory) -> list[Recipient]:
+def agents_told_of_move(tx: Tx, access: Access, task: Task, actor: Actor) -> list[Recipient]:
     """Return the agents that are notified when an actor moves a task to this status."""
-    told = audience_of(tx, access, task, directory).of_move(actor.party, task.status)
-    return [each for each in told if each.kind == "agent"]
+    return [each for each in audience_of(tx, access, task).of_move(actor.party, task.status) if each.kind == "agent"]
 
 
 def _take_assignees_off(tx: Tx, access: Access, actor: Actor, task: Task) -> None:
@@ -147,8 +149,8 @@ def _take_assignees_off(tx: Tx, access: Access, actor: Actor, task: Task) -> Non
 def _close(tx: Tx, access: Access, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Cancel agents' pending runs on this task and close its sessions; a running run finishes in its session."""
     reason = CLOSING[task.status]
-    waiting = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
-    closable = notice_store.closable_lanes_of_task(tx, access, task.id)
+    waiting = [run for run in run_store.live_runs_of_task(tx, access, task.id) if run.state != "running"]
+    closable = run_store.closable_lanes_of_task(tx, access, task.id)
     closed, cancelled = list[str](), list[str]()
     for key in sorted({*closable, *(run.key for run in waiting)}):
         # Closed first: cancelling a waiting run would otherwise close its session.
@@ -182,7 +184,7 @@ def stop_task(tx: Tx, access: Access, task_id: str, rules: Rules) -> Moved:
     task, actor = readable_task(tx, access, task_id, hold=True)
     actor.require("stop")
     refuse_chat(task)
-    live = notice_store.live_runs_of_task(tx, access, task.id)
+    live = run_store.live_runs_of_task(tx, access, task.id)
     cancelled = tuple(run.id for run in live if cancel(tx, access, run.id, "stopped") is not None)
     if "blocked" not in MOVES[task.status]:
         return Moved(task=task, changed=False, cancelled_runs=cancelled)

@@ -16,6 +16,7 @@ from carrel.visibility import tasks_seen
 from carrel.work import store
 from carrel.work.model import AGENT_STATUSES, PartyKind, Task
 from carrel.work.orchestrator import named_task
+from carrel.work.run_store import TaskRelation, place_of_run
 
 Action = Literal["create", "change", "assign", "message", "archive", "reopen", "stop", "request", "oversee", "promote"]
 
@@ -102,9 +103,7 @@ class Actor(Rights, frozen=True, kw_only=True):
     @property
     def rights(self) -> Rights:
         """The actor's permissions, without its identity."""
-        return Rights(
-            kind=self.kind, flags=self.flags, is_orchestrator=self.is_orchestrator, is_heartbeat=self.is_heartbeat
-        )
+        return Rights(**{name: getattr(self, name) for name in Rights.__struct_fields__})
 
     def may_finish(self, task_id: str) -> bool:
         """Return whether the actor may mark a task as done."""
@@ -151,9 +150,8 @@ def actor_of(tx: Tx, access: Access, run: Run | None = None) -> Actor:
 
 
 def agent_actor(tx: Tx, access: Access, agent: Agent, run: Run | None = None) -> Actor:
-    """Return an agent as an actor."""
     settings = account_settings(account_of(tx, access))
-    place = store.TaskRelation() if access.run_id is None else store.place_of_run(tx, access, access.run_id, run)
+    place = TaskRelation() if access.run_id is None else place_of_run(tx, access, access.run_id, run)
     return Actor(
         kind="agent",
         id=agent.id,

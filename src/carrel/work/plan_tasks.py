@@ -10,13 +10,14 @@ from msgspec import Struct, structs
 
 from carrel.journal import entries_of_run
 from carrel.kernel import Access, invalid
+from carrel.notices import Recipient
 from carrel.runs import Rules, Run, cancel
 from carrel.storage import Tx
-from carrel.work import notice_store, store
+from carrel.work import run_store, store
 from carrel.work.activities import publish, record
+from carrel.work.audience import notify_about
 from carrel.work.model import NEEDS_ASSIGNEE, NewTask, Status, Task, check_texts, path
 from carrel.work.moves import enter_status
-from carrel.work.notices import Recipient, TaskNotice, notify_recipients
 from carrel.work.permissions import SERVER, Actor, actor_of
 from carrel.work.tasks import insert_new, set_dependencies
 
@@ -38,14 +39,6 @@ class Progress(Struct, frozen=True, kw_only=True):
     says_done: bool = False
 
 
-def tasks_planned(tx: Tx, access: Access, *, plan_id: str | None = None, goal_id: str | None = None) -> list[Task]:
-    """Return the tasks of a plan in their order, or those of a goal, oldest first."""
-    if plan_id is not None:
-        return store.tasks_of_plan(tx, access, plan_id)
-    assert goal_id is not None, "the tasks of a plan or of a goal"
-    return store.tasks_of_goal(tx, access, goal_id)
-
-
 def needed_tasks(tx: Tx, access: Access, task_id: str) -> list[Task]:
     """Return the tasks that a task depends on, oldest first."""
     needs = store.dependencies_of(tx, access, [task_id]).get(task_id, [])
@@ -60,10 +53,10 @@ def plan_tasks(
     A dependency is another task of the same goal, or of the same plan without one; `task-<n>` is the n-th of `new`.
     """
     author = SERVER if access.kind == "client" else actor_of(tx, access)
-    present = [] if plan_id is None else store.tasks_of_plan(tx, access, plan_id)
+    present = [] if plan_id is None else store.tasks_planned(tx, access, plan_id=plan_id)
     first = max((task.task_index or 0 for task in present), default=-1) + 1
     made = [_add(tx, access, author, one, plan_id, goal_id, first + at) for at, one in enumerate(new)]
-    near = present + made if goal_id is None else store.tasks_of_goal(tx, access, goal_id)
+    near = present + made if goal_id is None else store.tasks_planned(tx, access, goal_id=goal_id)
     known = {task.id for task in near}
     for task, one in zip(made, new, strict=True):
         named = tuple(_dependency(other, made, known) for other in one.dependencies)
@@ -98,7 +91,7 @@ def _dependency(named: str, made: list[Task], known: set[str]) -> str:
 
 def hold_planned(tx: Tx, access: Access, plan_id: str) -> list[Task]:
     """Return the tasks of a plan in their order, locked."""
-    ids = sorted(task.id for task in store.tasks_of_plan(tx, access, plan_id))
+    ids = sorted(task.id for task in store.tasks_planned(tx, access, plan_id=plan_id))
     held = [task for task_id in ids if (task := store.hold_task(tx, access, task_id)) is not None]
     return sorted((task for task in held if task.plan_id == plan_id), key=lambda task: (task.task_index or 0, task.id))
 
@@ -108,7 +101,7 @@ def progress_of(tx: Tx, access: Access, tasks: Sequence[Task], agent_id: str) ->
     needs = store.dependencies_of(tx, access, [task.id for task in tasks])
     others = store.tasks_by_id(tx, access, {other for each in needs.values() for other in each})
     done = {task.id for task in others if task.status == "done" and not _is_worked_on(tx, access, task)}
-    runs = notice_store.newest_runs_of_tasks(tx, access, [task.id for task in tasks], agent_id)
+    runs = run_store.newest_runs_of_tasks(tx, access, [task.id for task in tasks], agent_id)
     return [
         Progress(
             task=task,
@@ -122,7 +115,7 @@ def progress_of(tx: Tx, access: Access, tasks: Sequence[Task], agent_id: str) ->
 
 def _is_worked_on(tx: Tx, access: Access, task: Task) -> bool:
     """Whether a turn on a task is still running: others wait for its answer."""
-    return any(run.state == "running" for run in notice_store.live_runs_of_task(tx, access, task.id))
+    return any(run.state == "running" for run in run_store.live_runs_of_task(tx, access, task.id))
 
 
 def _says_done(tx: Tx, run: Run) -> bool:
@@ -147,8 +140,8 @@ def start_planned(tx: Tx, access: Access, task: Task, agent_id: str, made_by: st
     if begun.status != "in_progress":
         begun = enter_status(tx, access, SERVER, begun, "in_progress", rules, quiet=True).task
     text = f"{SERVER.name} assigned you to this task: {begun.title}"
-    news = TaskNotice(task=begun, actor=structs.replace(SERVER, id=made_by), text=text)
-    if notify_recipients(tx, access, news, [Recipient("agent", agent_id, "assignment")], rules):
+    planner, assigned = structs.replace(SERVER, id=made_by), [Recipient("agent", agent_id, "assignment")]
+    if notify_about(tx, access, planner, begun, text, assigned, rules):
         return begun
     return move_planned(tx, access, begun, "blocked", rules, reason=_NOT_TOLD, failed=True)
 
@@ -174,7 +167,7 @@ def move_planned(
     if agent_id is not None and to in NEEDS_ASSIGNEE and not store.assignees_of(tx, access, [task.id]):
         _assign(tx, access, task, agent_id)
     if to == "archived":
-        for run in notice_store.live_runs_of_task(tx, access, task.id):
+        for run in run_store.live_runs_of_task(tx, access, task.id):
             # A run that ends its own plan continues to its end.
             if run.id != access.run_id:
                 cancel(tx, access, run.id, "stopped")

@@ -6,15 +6,16 @@ from msgspec import UNSET, UnsetType
 
 from carrel.kernel import MS_PER_HOUR, Access, Code, Refusal, Shape, invalid
 from carrel.kernel.limits import RESPONSE_RECIPIENTS_MAX, RESPONSE_REQUEST_CHARS_MAX, RESPONSE_REQUEST_HOURS
+from carrel.notices import Recipient
 from carrel.runs import Rules
 from carrel.storage import Tx
-from carrel.work import notice_store, store
+from carrel.work import store
 from carrel.work.activities import record
-from carrel.work.directory import Directory
+from carrel.work.audience import notify_about
+from carrel.work.directory import directory_of
 from carrel.work.model import Task
-from carrel.work.notice_store import ResponseRequest
-from carrel.work.notices import Recipient, TaskNotice, notify_recipients
 from carrel.work.permissions import Actor, readable_task
+from carrel.work.store import ResponseRequest
 
 
 class Requested(Shape, frozen=True, kw_only=True):
@@ -55,21 +56,20 @@ def request_responses(
         raise invalid("recipientSlugs", f"Name 1 to {RESPONSE_RECIPIENTS_MAX} agents.")
     if task.status == "archived":
         raise Refusal(Code.ILLEGAL_TRANSITION, "This task is archived; no agent works on it any more.")
-    directory, requested, skipped = Directory(tx, access), list[Requested](), list[Skipped]()
+    requested, skipped = list[Requested](), list[Skipped]()
     for slug in sorted(dict.fromkeys(slugs)):
-        reason = _why_not(tx, access, actor, task.id, slug, directory, is_chat=task.is_chat)
-        if reason is not None:
-            skipped.append(Skipped(slug=slug, reason=reason, hint=_hint(slug, reason, actor, directory, task)))
+        if (skip := _skipped(tx, access, actor, task, slug)) is not None:
+            skipped.append(skip)
             continue
-        agent_id = directory.agent_id(slug, "recipientSlugs")
-        news = TaskNotice(task=task, actor=actor, text=message)
-        told = notify_recipients(tx, access, news, [Recipient("agent", agent_id, "response_request")], rules)
+        agent_id = directory_of(tx, access).agent_id(slug, "recipientSlugs")
+        asking = [Recipient("agent", agent_id, "response_request")]
+        told = notify_about(tx, access, actor, task, message, asking, rules)
         if not told or told[0].run_id is None:
             skipped.append(Skipped(slug=slug, reason="waiting"))
             continue
         store.subscribe(tx, access, task.id, "agent", agent_id)
         asked = ResponseRequest(task_id=task.id, agent_id=agent_id, run_id=told[0].run_id)
-        notice_store.put_request(tx, access, asked)
+        store.put_request(tx, access, asked)
         requested.append(Requested(slug=slug, run_id=told[0].run_id))
     if requested:
         names = ", ".join(one.slug for one in requested)
@@ -77,28 +77,22 @@ def request_responses(
     return ResponseRequests(requested=requested, skipped=skipped)
 
 
-def _hint(slug: str, reason: str, actor: Actor, directory: Directory, task: Task) -> str | UnsetType:
-    if reason != "not_found":
-        return UNSET
-    others = [agent for agent in directory.agents.values() if agent.enabled and ("agent", agent.id) != actor.party]
-    known = [agent.slug for agent in others if not task.is_chat or agent.id == directory.orchestrator]
-    return Refusal.of_name("recipientSlugs", "agent", slug, known).message
-
-
-def _why_not(
-    tx: Tx, access: Access, actor: Actor, task_id: str, slug: str, directory: Directory, *, is_chat: bool
-) -> Literal["waiting", "recent", "not_found", "self"] | None:  # fmt: skip
-    try:
-        agent = directory.agents[directory.agent_id(slug, "recipientSlugs")]
-    except Refusal:
-        return "not_found"
-    if actor.party == ("agent", agent.id):
-        return "self"
-    if not agent.enabled or (is_chat and agent.id != directory.orchestrator):
-        return "not_found"
-    last = notice_store.request_of(tx, access, task_id, agent.id)
+def _skipped(tx: Tx, access: Access, actor: Actor, task: Task, slug: str) -> Skipped | None:
+    """Why an agent is not asked; None if it is."""
+    directory = directory_of(tx, access)
+    enabled = [one for one in directory.agents.values() if one.enabled]
+    askable = [one for one in enabled if not task.is_chat or one.id == directory.orchestrator]
+    agent = directory.agents.get(directory.party_id(slug))
+    if agent is not None and actor.party == ("agent", agent.id):
+        return Skipped(slug=slug, reason="self")
+    if agent is None or agent not in askable:
+        others = [one.slug for one in askable if ("agent", one.id) != actor.party]
+        hint = Refusal.of_name("recipientSlugs", "agent", slug, others).message
+        return Skipped(slug=slug, reason="not_found", hint=hint)
+    last = store.request_of(tx, access, task.id, agent.id)
     if last is None or last.answered_at is not None:
         return None
     if last.delivered_at is None:
-        return "waiting"
-    return "recent" if tx.now - last.delivered_at < RESPONSE_REQUEST_HOURS * MS_PER_HOUR else None
+        return Skipped(slug=slug, reason="waiting")
+    is_recent = tx.now - last.delivered_at < RESPONSE_REQUEST_HOURS * MS_PER_HOUR
+    return Skipped(slug=slug, reason="recent") if is_recent else None

@@ -9,7 +9,7 @@ from carrel.records import FileShape, attachment_heads
 from carrel.storage import Tx
 from carrel.topics import PRIORITIES
 from carrel.work import store
-from carrel.work.directory import Directory
+from carrel.work.directory import directory_of
 from carrel.work.mentions import MentionShape
 from carrel.work.model import BoardStatus, Task, TaskFields
 
@@ -78,8 +78,7 @@ def task_shapes(tx: Tx, access: Access, tasks: list[Task]) -> list[TaskShape]:
     ]
 
 
-def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry], directory: Directory) -> list[ThreadMessage]:
-    """Return entries of a thread as messages."""
+def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry]) -> list[ThreadMessage]:
     kept = list(entries)
     named = tuple(name for entry in kept for name in entry.attachment_ids)
     files = {file.id: file for file in attachment_heads(tx, access, named)} if named else {}
@@ -87,7 +86,7 @@ def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry], directory:
         ThreadMessage.of(
             entry,
             author_id=author_id(entry),
-            author_name=author_name(entry, directory),
+            author_name=author_name(tx, access, entry),
             mentions=[MentionShape(**each) for each in (entry.details or {}).get("mentions", [])],
             attachments=[files[name] for name in entry.attachment_ids if name in files],
         )
@@ -96,19 +95,17 @@ def thread_messages(tx: Tx, access: Access, entries: Iterable[Entry], directory:
 
 
 def author_id(entry: Entry) -> str:
-    """Return the id of who wrote an entry."""
     return entry.author if entry.author_kind == "agent" else str(entry.provenance.actor or entry.author)
 
 
-def author_name(entry: Entry, directory: Directory) -> str:
+def author_name(tx: Tx, access: Access, entry: Entry) -> str:
     """Return the name of an entry's author: the current one, else the name at that time."""
     kind, unknown = ("agent", "an agent") if entry.author_kind == "agent" else ("user", "a person")
     told = (entry.details or {}).get("authorName")
-    return directory.name_of(kind, author_id(entry)) or (told if isinstance(told, str) else unknown)
+    return directory_of(tx, access).name_of(kind, author_id(entry)) or (told if isinstance(told, str) else unknown)
 
 
 def activity_shape(entry: Entry) -> Activity:
-    """Return an entry of a task's activities."""
     details = entry.details or {}
     return Activity.of(
         entry,

@@ -1,4 +1,4 @@
-"""The SQL of tasks, their parties and their dependencies."""
+"""The SQL of tasks, their parties, their dependencies, and the responses that agents were asked for."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -9,8 +9,7 @@ from msgspec import Struct, structs
 
 from carrel.journal import json_text
 from carrel.kernel import Access
-from carrel.runs import Run
-from carrel.storage import FLAG, Row, Table, Tx, in_list, json_column
+from carrel.storage import FLAG, Table, Tx, in_list, json_column
 from carrel.visibility import seen_tasks
 from carrel.work.model import Party, PartyKind, Searchable, Status, Task, TaskFilter, statuses_meant
 
@@ -36,7 +35,6 @@ def insert_task(tx: Tx, access: Access, task: Task) -> bool:
 
 
 def task_by_id(tx: Tx, access: Access, task_id: str) -> Task | None:
-    """Return one task."""
     return TASK_TABLE.row(tx.one(f"{_SELECT} AND id = :id", access, id=task_id))
 
 
@@ -63,18 +61,13 @@ def tasks_by_id(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[Task]:
 
 
 def chat_task(tx: Tx, access: Access) -> Task | None:
-    """Return the account's orchestrator chat."""
     return TASK_TABLE.row(tx.one(f"{_SELECT} AND is_chat = 1", access))
 
 
-def tasks_of_plan(tx: Tx, access: Access, plan_id: str) -> list[Task]:
-    """Return the tasks of a plan, in their order."""
-    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND plan_id = :id ORDER BY task_index, id", access, id=plan_id))
-
-
-def tasks_of_goal(tx: Tx, access: Access, goal_id: str) -> list[Task]:
-    """Return the tasks of a goal, oldest first."""
-    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND goal_id = :id ORDER BY created_at, id", access, id=goal_id))
+def tasks_planned(tx: Tx, access: Access, *, plan_id: str | None = None, goal_id: str | None = None) -> list[Task]:
+    """Return the tasks of a plan in their order, or those of a goal, oldest first."""
+    column, order = ("goal_id", "created_at") if plan_id is None else ("plan_id", "task_index")
+    return TASK_TABLE.rows(tx.all(f"{_SELECT} AND {column} = :id ORDER BY {order}, id", access, id=plan_id or goal_id))
 
 
 def tasks_in(tx: Tx, access: Access, column: Literal["topic_id", "space_id"], value: str) -> list[str]:
@@ -154,7 +147,6 @@ def tasks_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int) 
 
 
 def highest_sort_index(tx: Tx, access: Access) -> float:
-    """Return the sort index of the last task on the board."""
     return tx.value("SELECT max(sort_index) FROM tasks WHERE account_id = :account", access) or 0.0
 
 
@@ -185,7 +177,6 @@ def open_tasks_by_agent(tx: Tx, access: Access) -> dict[str, int]:
 
 
 def tasks_assigned_to(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> list[str]:
-    """Return the ids of somebody's assigned tasks."""
     sql = f"SELECT task_id FROM task_parties WHERE {_OF_PARTY} AND assigned_at IS NOT NULL ORDER BY task_id"
     return [row[0] for row in tx.all(sql, access, kind=kind, party_id=party_id)]
 
@@ -198,45 +189,38 @@ def tasks_known_to(tx: Tx, access: Access, task_ids: Iterable[str], kind: PartyK
 
 
 def is_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> bool:
-    """Return whether a task is assigned to somebody."""
     sql = f"SELECT 1 FROM task_parties WHERE {_OF_PARTY} AND task_id = :task_id AND assigned_at IS NOT NULL"
     return tx.one(sql, access, task_id=task_id, kind=kind, party_id=party_id) is not None
 
 
 def set_assigned(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, at: int | None) -> None:
     """Assign somebody to a task, or with None unassign them; assignees are subscribed."""
-    sql = (
-        "INSERT INTO task_parties (account_id, task_id, kind, party_id, assigned_at, subscribed) "
-        "VALUES (:account, :task_id, :kind, :party_id, :at, :subscribed) "
-        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET assigned_at = excluded.assigned_at, "
-        "subscribed = excluded.subscribed"
-    )
-    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id, at=at, subscribed=int(at is not None))
+    _put_party(tx, access, task_id, kind, party_id, {"assigned_at": at, "subscribed": int(at is not None)})
 
 
 def subscribe(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str) -> None:
-    """Subscribe somebody to a task."""
-    sql = (
-        "INSERT INTO task_parties (account_id, task_id, kind, party_id, subscribed) "
-        "VALUES (:account, :task_id, :kind, :party_id, 1) "
-        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET subscribed = 1"
-    )
-    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id)
+    _put_party(tx, access, task_id, kind, party_id, {"subscribed": 1})
 
 
 def mark_seen(tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, seq: int) -> None:
     """Record how far somebody has read a thread; the mark never goes back."""
+    only = " WHERE task_parties.seen_seq < excluded.seen_seq"
+    _put_party(tx, access, task_id, kind, party_id, {"seen_seq": seq, "seen_at": tx.now}, only)
+
+
+def _put_party(
+    tx: Tx, access: Access, task_id: str, kind: PartyKind, party_id: str, values: dict[str, object], only: str = ""
+) -> None:  # fmt: skip
+    named, bound = ", ".join(values), ", ".join(f":{column}" for column in values)
     sql = (
-        "INSERT INTO task_parties (account_id, task_id, kind, party_id, seen_seq, seen_at) "
-        "VALUES (:account, :task_id, :kind, :party_id, :seq, :now) "
-        "ON CONFLICT (account_id, task_id, kind, party_id) DO UPDATE SET seen_seq = excluded.seen_seq, "
-        "seen_at = excluded.seen_at WHERE task_parties.seen_seq < excluded.seen_seq"
+        f"INSERT INTO task_parties (account_id, task_id, kind, party_id, {named}) "
+        f"VALUES (:account, :task_id, :kind, :party_id, {bound}) ON CONFLICT (account_id, task_id, kind, party_id) "
+        f"DO UPDATE SET {', '.join(f'{column} = excluded.{column}' for column in values)}{only}"
     )
-    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id, seq=seq, now=tx.now)
+    tx.run(sql, access, task_id=task_id, kind=kind, party_id=party_id, **values)
 
 
 def forget_party(tx: Tx, access: Access, kind: PartyKind, party_id: str) -> None:
-    """Remove somebody from every task."""
     tx.run(f"DELETE FROM task_parties WHERE {_OF_PARTY}", access, kind=kind, party_id=party_id)
 
 
@@ -254,53 +238,12 @@ def dependencies_of(tx: Tx, access: Access, task_ids: Iterable[str]) -> dict[str
 
 
 def replace_dependencies(tx: Tx, access: Access, task_id: str, others: Iterable[str]) -> None:
-    """Replace a task's dependencies."""
     sql = "DELETE FROM task_dependencies WHERE account_id = :account AND task_id = :task_id"
     tx.run(sql, access, task_id=task_id)
     tx.run_many(
         "INSERT INTO task_dependencies (account_id, task_id, depends_on) VALUES (:account, :task_id, :depends_on)",
         [{"account": access.account_id, "task_id": task_id, "depends_on": other} for other in others],
     )
-
-
-# Only runs of these kinds bring a task something that others wait for: an answer in its thread.
-ANSWERING_KINDS = ("notification", "external_user")
-
-
-class TaskRelation(Struct, frozen=True, kw_only=True):
-    """How a run relates to tasks: its task, whether it is a tick, of a begun plan, and limited to spaces."""
-
-    task_id: str | None = None
-    is_tick: bool = False
-    is_planned: bool = False
-    is_limited: bool = False
-    # Whether it ends with an answer in the thread, and whether it is a heartbeat, which does not.
-    is_answering: bool = False
-    is_heartbeat: bool = False
-
-
-# The plan that the run's agent works on was approved; from then on its tasks decide its status.
-_IS_PLANNED = (
-    "EXISTS (SELECT 1 FROM tasks JOIN plans ON plans.account_id = :account AND plans.id = tasks.plan_id "
-    "WHERE tasks.account_id = :account AND tasks.id = runs.task_id AND plans.agent_id = runs.agent_id "
-    "AND plans.status IN ('working', 'blocked', 'failed'))"
-)
-
-
-def place_of_run(tx: Tx, access: Access, run_id: str, run: Run | None = None) -> TaskRelation:
-    """Return how a run relates to tasks; `run` is that run, if already read."""
-    if run is not None and run.id == run_id and run.task_id is None:
-        row: Row | None = (None, run.auto_run_id, run.space_ids, 0, run.provenance_kind)
-    else:
-        columns = f"task_id, auto_run_id, space_ids, {_IS_PLANNED}, provenance_kind"
-        row = tx.one(f"SELECT {columns} FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
-    if row is None:
-        return TaskRelation()
-    task_id, auto_run_id, space_ids, is_planned, kind = row
-    return TaskRelation(
-        task_id=task_id, is_tick=auto_run_id is not None, is_planned=bool(is_planned),
-        is_limited=space_ids is not None, is_answering=kind in ANSWERING_KINDS, is_heartbeat=kind == "heartbeat",
-    )  # fmt: skip
 
 
 def tasks_beside(
@@ -317,3 +260,40 @@ def lowest_rank(tx: Tx, access: Access, status: Status) -> float | None:
     """Return the rank of the first task in a column; None if it is empty."""
     sql = "SELECT min(sort_index) FROM tasks WHERE account_id = :account AND status = :status AND is_chat = 0"
     return tx.value(sql, access, status=status)
+
+
+class ResponseRequest(Struct, frozen=True, kw_only=True):
+    """The newest response that an agent was asked for on a task."""
+
+    task_id: str
+    agent_id: str
+    run_id: str
+    delivered_at: int | None = None
+    answered_at: int | None = None
+
+
+_REQUESTS = Table("response_requests", ResponseRequest, key=("account_id", "task_id", "agent_id"))
+_OF_AGENT = "account_id = :account AND task_id = :task_id AND agent_id = :agent_id"
+
+
+def request_of(tx: Tx, access: Access, task_id: str, agent_id: str) -> ResponseRequest | None:
+    """Return the newest request for a response from an agent on a task."""
+    return _REQUESTS.row(tx.one(f"{_REQUESTS.select} WHERE {_OF_AGENT}", access, task_id=task_id, agent_id=agent_id))
+
+
+def put_request(tx: Tx, access: Access, request: ResponseRequest) -> None:
+    tx.run(_REQUESTS.upsert, access, **_REQUESTS.values(request))
+
+
+def deliver_request(tx: Tx, access: Access, task_id: str, agent_id: str, run_id: str) -> None:
+    """Record that an agent received the request that a run brings."""
+    only = f"{_OF_AGENT} AND run_id = :run_id AND delivered_at IS NULL"
+    sql = f"UPDATE response_requests SET delivered_at = :now WHERE {only}"
+    tx.run(sql, access, task_id=task_id, agent_id=agent_id, run_id=run_id, now=tx.now)
+
+
+def answer_request(tx: Tx, access: Access, task_id: str, agent_id: str, *, run_id: str | None = None) -> None:
+    """Record that an agent answered its request, or that the given run will not bring the answer."""
+    only, values = ("", {}) if run_id is None else (" AND run_id = :run_id", {"run_id": run_id})
+    sql = f"UPDATE response_requests SET answered_at = :now WHERE {_OF_AGENT} AND answered_at IS NULL{only}"
+    tx.run(sql, access, task_id=task_id, agent_id=agent_id, now=tx.now, **values)

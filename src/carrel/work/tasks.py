@@ -14,7 +14,7 @@ from carrel.visibility import tasks_seen
 from carrel.work import store
 from carrel.work.activities import publish, record
 from carrel.work.assignments import Parties, assign, leaves_inbox_as, named_parties, replace_assignees
-from carrel.work.directory import Directory
+from carrel.work.directory import directory_of
 from carrel.work.locations import location_of_new, place_of_changed, take_entries_along
 from carrel.work.model import (
     CHAT_NAME,
@@ -31,7 +31,7 @@ from carrel.work.model import (
     read_status,
     statuses_meant,
 )
-from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected
+from carrel.work.moves import Moved, enter_status, move_held, refuse_chat, require_expected, require_reason
 from carrel.work.permissions import Actor, actor_of, readable_task
 from carrel.work.positions import hold_order, put_beside
 from carrel.work.shapes import TaskShape, task_shapes
@@ -58,8 +58,8 @@ def create_task(
     check_texts(new.title, new.description, new.blocked_reason, new.tags)
     check_metadata(new.metadata)
     _check_id(new.id)
-    directory = Directory(tx, access)
-    parties = named_parties(directory, new.assigned_agent_ids, new.assigned_user_ids)
+    directory = directory_of(tx, access)
+    parties = named_parties(tx, access, new.assigned_agent_ids, new.assigned_user_ids)
     if parties:
         actor.require("assign")
     usual = leaves_inbox_as(actor) if parties else "inbox"
@@ -74,7 +74,7 @@ def create_task(
     record(tx, access, actor, task, "created", f"{actor.name} created the task.")
     publish(tx, access, "task.created", task)
     first = status if status in NEEDS_ASSIGNEE else None
-    task = assign(tx, access, actor, task, parties, directory, rules, first=first)
+    task = assign(tx, access, actor, task, parties, rules, first=first)
     if status != task.status:
         task = enter_status(tx, access, actor, task, status, rules, reason=new.blocked_reason, quiet=True).task
     return task
@@ -91,9 +91,7 @@ def _require_first(status: str, new: NewTask, parties: Parties) -> None:
         raise Refusal(Code.ASSIGNEE_REQUIRED, f"A task that is {status} needs an assignee.", field="status")
     if status == "inbox" and parties:
         raise invalid("status", "A task in the inbox has no assignee; leave status out, or the assignees.")
-    if status == "blocked" and not (new.blocked_reason or "").strip():
-        message = "Say why the task is blocked, in blockedReason."
-        raise Refusal(Code.BLOCKED_REASON_REQUIRED, message, field="blockedReason")
+    require_reason(status, new.blocked_reason)
 
 
 def insert_new(
@@ -173,10 +171,9 @@ def _change_assignees(tx: Tx, access: Access, actor: Actor, task: Task, change: 
     if agents is UNSET and users is UNSET:
         return task
     actor.require("assign")
-    directory = Directory(tx, access)
     kinds = tuple(kind for kind, given in (("agent", agents), ("user", users)) if given is not UNSET)
-    wanted = named_parties(directory, agents or (), users or ())
-    return replace_assignees(tx, access, actor, task, wanted, kinds, directory, rules)
+    wanted = named_parties(tx, access, agents or (), users or ())
+    return replace_assignees(tx, access, actor, task, wanted, kinds, rules)
 
 
 def _change_status(tx: Tx, access: Access, actor: Actor, task: Task, change: TaskChange, rules: Rules) -> Moved:
@@ -188,7 +185,7 @@ def _change_status(tx: Tx, access: Access, actor: Actor, task: Task, change: Tas
         actor.require_status(task, "done" if change.status == "done" else "in_progress")
         if not store.assignees_of(tx, access, [task.id]):
             # Whoever starts an unassigned task becomes its assignee.
-            task = assign(tx, access, actor, task, [actor.party], Directory(tx, access), rules)
+            task = assign(tx, access, actor, task, [actor.party], rules)
     moved = move_held(tx, access, actor, task, change.status, rules, reason=reason, walk=True)
     return structs.replace(moved, changed=True)
 
@@ -219,8 +216,7 @@ def _refuse_circle(tx: Tx, access: Access, task_id: str, others: tuple[str, ...]
         if len(seen) > limits.TASK_DEPENDENCIES_IN_ALL_MAX:
             message = f"A task depends on at most {limits.TASK_DEPENDENCIES_IN_ALL_MAX} others in all."
             raise Refusal(Code.LIMIT_REACHED, message, field="dependencies")
-        found = store.dependencies_of(tx, access, ahead)
-        ahead = {other for each in found.values() for other in each} - seen
+        ahead = {other for each in store.dependencies_of(tx, access, ahead).values() for other in each} - seen
 
 
 def _parent(tx: Tx, access: Access, parent_id: str | UnsetType | None, *, task_id: str | None = None) -> str | None:
@@ -248,7 +244,7 @@ def list_tasks(
     # Refuses callers who have nothing to do with tasks.
     actor_of(tx, access)
     if wanted.assignee_id is not None:
-        wanted = structs.replace(wanted, assignee_id=Directory(tx, access).party_id(wanted.assignee_id))
+        wanted = structs.replace(wanted, assignee_id=directory_of(tx, access).party_id(wanted.assignee_id))
     if wanted.related_to is not None:
         wanted = structs.replace(wanted, related_to=readable_task(tx, access, wanted.related_to)[0].id)
     beyond = after if by_position else before

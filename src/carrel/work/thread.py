@@ -7,16 +7,17 @@ from msgspec import Struct, structs
 from carrel.journal import Entry, NewEntry, append_entry, entries_of_run, entries_of_task
 from carrel.kernel import Access, Code, Provenance, Refusal, Shape, invalid, iso
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
+from carrel.notices import Notified
 from carrel.records import use_files
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.topics import messages_of_topic, readable_topic
-from carrel.work import notice_store, store
+from carrel.work import run_store, store
 from carrel.work.activities import publish
-from carrel.work.directory import Directory
+from carrel.work.audience import audience_of, notify_about
+from carrel.work.directory import directory_of
 from carrel.work.mentions import MentionShape, read_mentions
 from carrel.work.model import CLOSING, Task
-from carrel.work.notices import Notified, TaskNotice, audience_of, notify_recipients
 from carrel.work.permissions import Actor, readable_task
 from carrel.work.shapes import Activity, TaskShape, ThreadMessage, activity_shape, task_shape, thread_messages
 
@@ -80,19 +81,18 @@ def post_message(
     if len(content) > MESSAGE_CHARS_MAX:
         raise Refusal(Code.TOO_LONG, f"A message has at most {MESSAGE_CHARS_MAX} characters.", field="content")
     use_files(tx, access, actor.party_id, attachment_ids, task_id=task.id)
-    directory = Directory(tx, access)
     # Only people mention: an agent asks another one for a response instead, so that no two mention each other for ever.
-    mentions = read_mentions(content, directory.mentionable()) if actor.kind == "user" else []
+    mentions = read_mentions(content, directory_of(tx, access).mentionable()) if actor.kind == "user" else []
     entry = append_entry(tx, access, _entry(actor, task, content, mentions, attachment_ids))
-    notified = distribute(tx, access, actor, task, entry, directory, rules, mentions=mentions)
-    return Posted(message=thread_messages(tx, access, [entry], directory)[0], notified=notified)
+    notified = distribute(tx, access, actor, task, entry, rules, mentions=mentions)
+    return Posted(message=thread_messages(tx, access, [entry])[0], notified=notified)
 
 
 def post_report(tx: Tx, access: Access, actor: Actor, task: Task, content: str, rules: Rules) -> None:
     """Post a program's report to the thread of a locked task, and notify everyone it concerns."""
     reported = Provenance(kind="reported", actor=actor.id, by=actor.id)
     new = structs.replace(_entry(actor, task, content, [], ()), provenance=reported)
-    distribute(tx, access, actor, task, append_entry(tx, access, new), Directory(tx, access), rules)
+    distribute(tx, access, actor, task, append_entry(tx, access, new), rules)
 
 
 def _entry(
@@ -118,7 +118,7 @@ def _entry(
 
 
 def distribute(
-    tx: Tx, access: Access, actor: Actor, task: Task, entry: Entry, directory: Directory, rules: Rules, *,
+    tx: Tx, access: Access, actor: Actor, task: Task, entry: Entry, rules: Rules, *,
     mentions: list[MentionShape] | None = None, answers: str | None = None, besides: frozenset[str] = frozenset(),
 ) -> list[Notified]:  # fmt: skip
     """Apply a message to a locked task: subscriptions, notifications, and the time of the last message.
@@ -131,15 +131,14 @@ def distribute(
     for party in own:
         store.mark_seen(tx, access, task.id, *party, entry.seq)
     if actor.kind == "agent":
-        notice_store.answer_request(tx, access, task.id, actor.id)
+        store.answer_request(tx, access, task.id, actor.id)
     changed = store.save_task(tx, access, structs.replace(task, last_message_at=entry.created_at))
     publish(tx, access, "task.updated", changed)
-    recipients = audience_of(tx, access, changed, directory).of_message(actor.party, mentions or [], answers=answers)
+    recipients = audience_of(tx, access, changed).of_message(actor.party, mentions or [], answers=answers)
     recipients = [each for each in recipients if each.kind == "user" or each.id not in besides]
     if is_from_before(tx, access, task, entry):
         recipients = [each for each in recipients if each.kind == "user"]
-    news = TaskNotice(task=changed, actor=actor, text=entry.content or "(a file)", entry=entry)
-    return notify_recipients(tx, access, news, recipients, rules)
+    return notify_about(tx, access, actor, changed, entry.content or "(a file)", recipients, rules, entry)
 
 
 def is_from_before(tx: Tx, access: Access, task: Task, entry: Entry) -> bool:
@@ -156,7 +155,6 @@ def is_from_before(tx: Tx, access: Access, task: Task, entry: Entry) -> bool:
 
 
 def heard_before_reopening(tx: Tx, access: Access, task: Task, run_id: str) -> bool:
-    """Return whether a run started before its task was last reopened."""
     if not task.reopened_seq:
         return False
     own = entries_of_run(tx, access, run_id)
@@ -169,15 +167,14 @@ def read_thread(
 ) -> Thread:  # fmt: skip
     """Return the newest messages of a task or topic below a number."""
     if of == "topic":
-        topic = readable_topic(tx, access, item_id)
-        entries = messages_of_topic(tx, access, topic.id, limit=limit, before=before)
-        return Thread(messages=thread_messages(tx, access, entries, Directory(tx, access)), seen_by=[], typing=[])
+        entries = messages_of_topic(tx, access, readable_topic(tx, access, item_id).id, limit=limit, before=before)
+        return Thread(messages=thread_messages(tx, access, entries), seen_by=[], typing=[])
     task, _ = readable_task(tx, access, item_id)
     entries = entries_of_task(tx, access, task.id, "thread", limit=limit, before=before)
     parties = [party for party in store.parties_of(tx, access, task.id) if party.seen_seq]
-    running = [run for run in notice_store.live_runs_of_task(tx, access, task.id) if run.state == "running"]
+    running = [run for run in run_store.live_runs_of_task(tx, access, task.id) if run.state == "running"]
     return Thread(
-        messages=thread_messages(tx, access, entries, Directory(tx, access)),
+        messages=thread_messages(tx, access, entries),
         seen_by=[Seen(kind=one.kind, id=one.party_id, seq=one.seen_seq, at=iso(one.seen_at)) for one in parties],
         typing=[Typing(agent_id=run.agent_id, run_id=run.id, since=iso(run.started_at)) for run in running],
     )
@@ -190,7 +187,7 @@ def read_history(tx: Tx, access: Access, task_id: str, *, message_limit: int, ac
     activities = entries_of_task(tx, access, task.id, "activities", limit=activity_limit)
     return TaskHistory(
         task=task_shape(tx, access, task),
-        messages=thread_messages(tx, access, messages, Directory(tx, access)),
+        messages=thread_messages(tx, access, messages),
         activities=[activity_shape(entry) for entry in reversed(activities)],
         meta=AppliedLimits(message_limit_applied=message_limit, activity_limit_applied=activity_limit),
     )

@@ -5,8 +5,8 @@ from carrel.kernel.limits import STALL_PAUSES_MINUTES
 from carrel.monitoring import Reason, Why, explain
 from carrel.runs import UNLIMITED, Concurrency
 from carrel.storage import Tx
-from carrel.work import notice_store, store
-from carrel.work.directory import Directory
+from carrel.work import run_store, store
+from carrel.work.directory import directory_of
 from carrel.work.model import Party, Task
 from carrel.work.permissions import readable_task
 
@@ -16,7 +16,7 @@ _ORDINALS = ("first", "second", "third", "fourth")
 def explain_task(tx: Tx, access: Access, task_id: str, limits: Concurrency = UNLIMITED) -> Why:
     """Explain why a task is not moving."""
     task, _ = readable_task(tx, access, task_id)
-    live = notice_store.live_runs_of_task(tx, access, task.id)
+    live = run_store.live_runs_of_task(tx, access, task.id)
     reasons = _at_rest(task)
     if not reasons:
         reasons = _dependencies(tx, access, task)
@@ -61,16 +61,16 @@ def _nobody_works(tx: Tx, access: Access, task: Task) -> list[Reason]:
     if task.status == "review":
         text = "The task is in review: a person decides whether it is done."
         return [_reason("waiting_approval", text, task.status_at, "move it to done", "move it to in_progress")]
-    directory = Directory(tx, access)
+    directory = directory_of(tx, access)
     agents = [directory.agents[one.party_id] for one in assignees if one.kind == "agent"]
     disabled = [f"Agent {agent.name} is disabled." for agent in agents if not agent.enabled]
     reasons = [_reason("agent_disabled", text, None, "enable the agent") for text in disabled]
-    return reasons or [_quiet(tx, access, task, assignees, directory)]
+    return reasons or [_quiet(tx, access, task, assignees)]
 
 
-def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party], directory: Directory) -> Reason:
+def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party]) -> Reason:
     """Nothing runs or waits: say whose turn it is."""
-    stall = notice_store.stall_of(tx, access, task.id)
+    stall = run_store.stall_of(tx, access, task.id)
     if stall is not None and stall.due_at is not None:
         text = (
             "The last turn ended without saying that the task is done. It is taken up again "
@@ -80,11 +80,11 @@ def _quiet(tx: Tx, access: Access, task: Task, assignees: list[Party], directory
     if stall is not None and stall.taken_up >= len(STALL_PAUSES_MINUTES):
         text = f"The task has stalled: it was taken up {stall.taken_up} times, and no turn said that it is done."
         return _reason("waiting_input", text, None, "write to its thread", "move it to review", "assign another agent")
-    names = ", ".join(map(directory.named, assignees))
+    names = ", ".join(map(directory_of(tx, access).named, assignees))
     if all(party.kind != "agent" for party in assignees):
         move = f"move it to {'review' if task.status == 'in_progress' else 'in_progress'}"
         return _reason("waiting_input", f"It is up to {names}.", task.status_at, move, "assign an agent")
-    last = notice_store.newest_run_of_task(tx, access, task.id)
+    last = run_store.newest_run_of_task(tx, access, task.id)
     ended = "" if last is None else f" The last run of {last.agent_id} is {last.state}."
     text = f"Nothing is running or queued for {names}.{ended} A message in the thread gets the work going again."
     return _reason("waiting_input", text, None if last is None else last.ended_at, "write to its thread")

@@ -8,12 +8,12 @@ from tests.requirements.mark import requirement
 
 SOURCES = Path(model.__file__).parents[2]
 NAMES = (
-    model.AUTO_RUN_KIND,
-    model.AUTO_RUN_ID,
-    model.AUTO_GOAL_ID,
-    model.AUTO_TASK_ID,
-    model.SESSION_IDENTITY_CHANNEL,
-    model.SESSION_IDENTITY_CONVERSATION,
+    "AUTO_RUN_KIND",
+    "AUTO_RUN_ID",
+    "AUTO_GOAL_ID",
+    "AUTO_TASK_ID",
+    "SESSION_IDENTITY_CHANNEL",
+    "SESSION_IDENTITY_CONVERSATION",
 )
 
 

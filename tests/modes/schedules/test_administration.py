@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from carrel.goals import Goal, PlannedTask, add_goal_task, delete_goal, make_goal
-from carrel.modes import NewSchedule, Schedule, Schedules, make_schedule
+from carrel.modes import NewSchedule, Schedule, make_schedule, schedule_duty
 from carrel.runs import Failed
 from carrel.work import Task, move_task, readable_task
 from tests.harness.engine import MAIN, FakeClock, open_engine
@@ -123,7 +123,7 @@ async def test_several_servers_fire_the_window_of_a_task_once(postgres_url: str)
         timeline = Timeline(engine)
         await engine.make_task("weekly")
         await schedule(timeline, "task", "weekly")
-        others = [Schedules(engine.db, engine.rules) for _ in range(3)]
+        others = [schedule_duty(engine.db, engine.rules) for _ in range(3)]
         assert isinstance(engine.clock, FakeClock)
         engine.clock.advance(3600)
         seen = await engine.read(lambda tx: timeline.schedules.take(tx, 10))

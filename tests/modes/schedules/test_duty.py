@@ -14,15 +14,15 @@ from carrel.modes import (
     NewSchedule,
     Schedule,
     ScheduleChange,
-    Schedules,
     change_schedule,
     find_schedule,
     fire_now,
     make_schedule,
     remove_schedule,
+    schedule_duty,
     schedule_shape,
 )
-from carrel.modes.schedules.model import SCHEDULES
+from carrel.modes.schedules.store import SCHEDULES
 from carrel.monitoring import RunFilter, runs_newest_first
 from carrel.runs import Claim, Failed, NeedsInput, Rules, Run, remove_lane, retire_agent
 from carrel.runs.model import Cancelled
@@ -66,7 +66,7 @@ class Timeline:
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        self.schedules = Schedules(engine.db, engine.rules)
+        self.schedules = schedule_duty(engine.db, engine.rules)
 
     async def make(self, cron: str = "0 * * * *", session: str = "main", **more: Any) -> Schedule:
         """Create a schedule with the message `report`."""
@@ -450,7 +450,7 @@ async def test_the_store_is_not_read_before_something_is_due(timeline: Timeline)
 
 
 async def test_every_change_wakes_the_duty(timeline: Timeline) -> None:
-    bell = timeline.engine.db.bell(SCHEDULES)
+    bell = timeline.engine.db.bell(SCHEDULES.bell)
     made = await timeline.make()
     for wanted in ({"cron": "* * * * *"}, {"enabled": False}, {"enabled": True}):
         version = bell.version
@@ -498,7 +498,7 @@ async def test_a_server_that_dies_in_a_window_neither_loses_nor_repeats_it(timel
     clock = timeline.engine.clock
     assert isinstance(clock, FakeClock)
     clock.advance(3_600)
-    dying = Schedules(Dying(timeline.engine.db, after=after), timeline.engine.rules)
+    dying = schedule_duty(Dying(timeline.engine.db, after=after), timeline.engine.rules)
     await dying.round()
     assert len(await timeline.runs()) == int(after)
     await timeline.settle()
@@ -512,7 +512,7 @@ async def test_a_failing_store_is_tried_again_after_a_pause(timeline: Timeline) 
     assert isinstance(clock, FakeClock)
     clock.advance(3_600)
     away = Dying(timeline.engine.db, after=False, error=Refusal(Code.STORAGE_UNAVAILABLE, "The disk is full."))
-    assert await Schedules(away, timeline.engine.rules).round() == SAFETY_POLL_SECONDS
+    assert await schedule_duty(away, timeline.engine.rules).round() == SAFETY_POLL_SECONDS
     await timeline.settle()
     assert len(await timeline.runs()) == 1
 

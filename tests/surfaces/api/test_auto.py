@@ -9,7 +9,6 @@ import pytest
 
 from carrel.kernel import METRICS
 from carrel.kernel.settings import AutoSettings, Settings
-from carrel.modes.auto import model
 from tests.harness.engine import SECONDS_MAX
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
@@ -100,10 +99,9 @@ async def test_every_tick_carries_the_context_of_its_auto_run(client: httpx.Asyn
         attributes = tick["attributes"]
         assert mirrored == (run["runKind"], run["runId"], run["goalId"], run["taskId"])
         assert mirrored == tuple(
-            attributes[name]
-            for name in (model.AUTO_RUN_KIND, model.AUTO_RUN_ID, model.AUTO_GOAL_ID, model.AUTO_TASK_ID)
+            attributes[name] for name in ("AUTO_RUN_KIND", "AUTO_RUN_ID", "AUTO_GOAL_ID", "AUTO_TASK_ID")
         )
-        identity = attributes[model.SESSION_IDENTITY_CHANNEL], attributes[model.SESSION_IDENTITY_CONVERSATION]
+        identity = attributes["SESSION_IDENTITY_CHANNEL"], attributes["SESSION_IDENTITY_CONVERSATION"]
         assert identity == ("web", "conversation-1")
         assert tick["provenance"]["kind"] == "auto"
 

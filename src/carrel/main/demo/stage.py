@@ -10,7 +10,7 @@ from msgspec import structs
 from carrel import work
 from carrel.access import make_user
 from carrel.exchanges import Exchanges
-from carrel.goals import PlanRunner
+from carrel.goals import plan_duty
 from carrel.kernel import MS_PER_SECOND, Access, Chance, Envelope, Message, Provenance, SessionKey
 from carrel.main.assembly import Assembly
 from carrel.main.demo.gateway import DemoGateway
@@ -86,7 +86,7 @@ class Stage:
         self._chance = chance
         self._dispatcher = assembly.dispatcher
         exchanges = Exchanges(db, assembly.services.settings, self.rules, assembly.channels)
-        self._duties = (work.duties(db, self.rules)[0], PlanRunner(db, self.rules), exchanges)
+        self._duties = (work.run_end_duty(db, self.rules), plan_duty(db, self.rules), exchanges)
         self.owner, self.size = owner, size
         self.people: list[Access] = []
 

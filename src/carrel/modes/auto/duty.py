@@ -12,7 +12,7 @@ from msgspec import structs
 from carrel.kernel import MS_PER_SECOND, Refusal, limits
 from carrel.kernel.settings import AutoSettings
 from carrel.modes.auto import store
-from carrel.modes.auto.model import AUTO, AutoRun, next_tick_at
+from carrel.modes.auto.model import AutoRun, next_tick_at
 from carrel.modes.auto.registry import cancel_tick, end, hold, publish
 from carrel.modes.auto.targets import give, is_taken, task_to_do, work_message
 from carrel.modes.lanes import deliver_unasked
@@ -28,13 +28,11 @@ _LEASE_MS = limits.AUTO_LEASE_SECONDS * MS_PER_SECOND
 class AutoTicks(StepDuty[AutoRun]):
     """Ticks the auto runs of one server."""
 
-    name = "auto_ticks"
-    bell = AUTO
-    items_max = limits.AUTO_RUNS_AT_A_TIME
-    wait_seconds_max = limits.AUTO_LOOK_SECONDS
-
     def __init__(self, db: Database, rules: Rules, settings: AutoSettings, worker: str, *, started_at: int) -> None:
-        super().__init__(db)
+        super().__init__(
+            db, store.AutoRunsDue(worker), self.advance, items_max=limits.AUTO_RUNS_AT_A_TIME,
+            retry_seconds=limits.AUTO_BROKEN_SECONDS, wait_seconds_max=limits.AUTO_LOOK_SECONDS, name="auto_ticks",
+        )  # fmt: skip
         # When the server started: older auto runs were left by another one.
         self._started_at = started_at
         self._rules = rules
@@ -50,15 +48,6 @@ class AutoTicks(StepDuty[AutoRun]):
         async with asyncio.TaskGroup() as group:
             group.create_task(repeat(self.db, "auto_leases", limits.AUTO_LEASE_SECONDS / 3, self._renew))
             await super().serve()
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Return when an auto run is next due here, or when the first lease expires."""
-        return store.next_auto_due(tx, self._worker)
-
-    def take(self, tx: Tx, limit: int) -> list[AutoRun]:
-        """Return auto runs that are due here, or whose server is gone: one of each lane, so that their order holds."""
-        found = [*store.auto_runs_left(tx, limit), *store.auto_runs_due(tx, self._worker, limit)]
-        return list({(seen.account_id, seen.key): seen for seen in reversed(found)}.values())
 
     def advance(self, tx: Tx, item: AutoRun) -> None:
         """Follow the tick of one auto run, and deliver its next one if that is due."""
@@ -76,10 +65,6 @@ class AutoTicks(StepDuty[AutoRun]):
             auto = self._after_tick(tx, auto, run_by_id(tx, auto.access, auto.tick_run_id))
         if auto is not None:
             self._go_on(tx, auto)
-
-    def postpone(self, tx: Tx, item: AutoRun) -> None:
-        """Postpone this auto run."""
-        store.put_off(tx, item.access, item.id, tx.now + limits.AUTO_BROKEN_SECONDS * MS_PER_SECOND)
 
     def _renew(self, tx: Tx) -> int:
         store.renew_leases(tx, self._worker, tx.now + _LEASE_MS)

@@ -4,17 +4,8 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from carrel.kernel import MS_PER_SECOND, Access, SessionKey
-
-# Rung when an auto run was started, or its tick has ended.
-AUTO = "auto"
-# The names under which a tick's attributes can be read on its run.
-AUTO_RUN_KIND: Final = "AUTO_RUN_KIND"
-AUTO_RUN_ID: Final = "AUTO_RUN_ID"
-AUTO_GOAL_ID: Final = "AUTO_GOAL_ID"
-AUTO_TASK_ID: Final = "AUTO_TASK_ID"
-SESSION_IDENTITY_CHANNEL: Final = "SESSION_IDENTITY_CHANNEL"
-SESSION_IDENTITY_CONVERSATION: Final = "SESSION_IDENTITY_CONVERSATION"
+from carrel.kernel import MS_PER_SECOND, Access
+from carrel.sessions import OfSession
 
 RunKind = Literal["GOAL_RUN", "TASK_RUN"]
 AutoStatus = Literal["active", "stopping", "stopped", "completed", "failed", "interrupted"]
@@ -39,12 +30,12 @@ class RunAttributes(
     frozen=True,
     kw_only=True,
     rename={
-        "run_kind": AUTO_RUN_KIND,
-        "run_id": AUTO_RUN_ID,
-        "goal_id": AUTO_GOAL_ID,
-        "task_id": AUTO_TASK_ID,
-        "channel": SESSION_IDENTITY_CHANNEL,
-        "conversation": SESSION_IDENTITY_CONVERSATION,
+        "run_kind": "AUTO_RUN_KIND",
+        "run_id": "AUTO_RUN_ID",
+        "goal_id": "AUTO_GOAL_ID",
+        "task_id": "AUTO_TASK_ID",
+        "channel": "SESSION_IDENTITY_CHANNEL",
+        "conversation": "SESSION_IDENTITY_CONVERSATION",
     },
 ):
     """The attributes of a run: its session's identity and, on a tick, the context of its auto run."""
@@ -57,7 +48,7 @@ class RunAttributes(
     conversation: str
 
 
-class AutoRun(Struct, frozen=True, kw_only=True):
+class AutoRun(OfSession, Struct, frozen=True, kw_only=True):
     """An auto run; its fields are the columns of its table."""
 
     account_id: str
@@ -93,11 +84,6 @@ class AutoRun(Struct, frozen=True, kw_only=True):
     def run_kind(self) -> RunKind:
         """The kind, derived from its ids."""
         return "TASK_RUN" if self.goal_id is None else "GOAL_RUN"
-
-    @property
-    def session_key(self) -> SessionKey:
-        """The session it belongs to."""
-        return SessionKey.stored(self.key)
 
     @property
     def access(self) -> Access:

@@ -35,7 +35,6 @@ from carrel.storage import Database, Tx
 from carrel.visibility import may_see
 
 _log = getLogger("carrel.modes")
-_ENDS = ("completed", "failed", "cancelled")
 _STOPPED: AutoReason = "session_stopped"
 # The notice in a session when one of its auto runs ends by itself.
 _NOTICES: dict[str | None, str] = {
@@ -172,7 +171,7 @@ def observe_sessions(db: Database) -> None:
 
 def _wake(tx: Tx, changed: RunChanged) -> None:
     run = changed.run
-    if run.auto_run_id is not None and changed.state in _ENDS:
+    if run.auto_run_id is not None and changed.ended:
         store.look_again(tx, run.access, run.auto_run_id, run.id)
 
 

@@ -4,9 +4,11 @@ from collections.abc import Iterable
 
 from carrel.kernel import Access, SessionKey
 from carrel.kernel.limits import AUTO_RUNS_PER_SESSION_MAX
-from carrel.modes.auto.model import AUTO, LIVE, AutoRun
-from carrel.storage import Table, Tx, json_column
+from carrel.modes.auto.model import LIVE, AutoRun
+from carrel.storage import Due, Table, Tx, json_column
 
+# Rung when an auto run was started, or its tick has ended.
+AUTO = "auto"
 _TABLE = Table("auto_runs", AutoRun, codecs={"space_ids": json_column(tuple[str, ...])})
 _ONE = "account_id = :account AND id = :id"
 _LIVE = f"status IN ({', '.join(repr(status) for status in LIVE)})"
@@ -15,7 +17,6 @@ _MINE = "(worker IS NULL OR worker = :worker)"
 
 
 def insert_auto_run(tx: Tx, access: Access, auto: AutoRun) -> None:
-    """Write a new auto run."""
     tx.run(_TABLE.insert, access, **_TABLE.values(auto))
     tx.wake(AUTO)
 
@@ -46,7 +47,6 @@ def auto_runs_of_session(
 
 
 def count_live(tx: Tx, access: Access) -> int:
-    """Return how many auto runs of the account have not ended."""
     return tx.value(f"SELECT count(*) FROM auto_runs WHERE account_id = :account AND {_LIVE}", access) or 0
 
 
@@ -57,25 +57,32 @@ def look_again(tx: Tx, access: Access, auto_run_id: str, run_id: str) -> None:
     tx.wake(AUTO)
 
 
-def auto_runs_due(tx: Tx, worker: str, limit: int) -> list[AutoRun]:
-    """Return auto runs across all accounts that are due on this server. Locks none."""
-    sql = f"{_TABLE.select} WHERE due_at <= :now AND {_MINE} ORDER BY due_at, id LIMIT :limit"
-    return _TABLE.rows(tx.all(sql, now=tx.now, worker=worker, limit=limit))
-
-
 def auto_runs_left(tx: Tx, limit: int) -> list[AutoRun]:
     """Return auto runs across all accounts whose server is gone. Locks none."""
     sql = f"{_TABLE.select} WHERE {_LIVE} AND alive_until <= :now ORDER BY alive_until, id LIMIT :limit"
     return _TABLE.rows(tx.all(sql, now=tx.now, limit=limit))
 
 
-def next_auto_due(tx: Tx, worker: str) -> int | None:
-    """Return when an auto run is next due on this server or the first lease expires, across all accounts."""
-    due = tx.one(
-        f"SELECT due_at FROM auto_runs WHERE due_at IS NOT NULL AND {_MINE} ORDER BY due_at LIMIT 1", worker=worker
-    )
-    lease = tx.one(f"SELECT alive_until FROM auto_runs WHERE {_LIVE} ORDER BY alive_until LIMIT 1")
-    return min((int(row[0]) for row in (due, lease) if row is not None), default=None)
+class AutoRunsDue(Due[AutoRun]):
+    """Auto runs of all accounts that are due on a server, or whose server is gone."""
+
+    def __init__(self, worker: str) -> None:
+        super().__init__(_TABLE, AUTO)
+        self._worker = worker
+
+    def next_due(self, tx: Tx) -> int | None:
+        """When an auto run is next due here, or the first lease expires."""
+        sql = f"SELECT due_at FROM auto_runs WHERE due_at IS NOT NULL AND {_MINE} ORDER BY due_at LIMIT 1"
+        due = tx.one(sql, worker=self._worker)
+        lease = tx.one(f"SELECT alive_until FROM auto_runs WHERE {_LIVE} ORDER BY alive_until LIMIT 1")
+        return min((int(row[0]) for row in (due, lease) if row is not None), default=None)
+
+    def take(self, tx: Tx, limit: int) -> list[AutoRun]:
+        """One auto run of each lane, so that their order holds."""
+        sql = f"{_TABLE.select} WHERE due_at <= :now AND {_MINE} ORDER BY due_at, id LIMIT :limit"
+        due = _TABLE.rows(tx.all(sql, now=tx.now, worker=self._worker, limit=limit))
+        found = [*auto_runs_left(tx, limit), *due]
+        return list({(seen.account_id, seen.key): seen for seen in reversed(found)}.values())
 
 
 def renew_leases(tx: Tx, worker: str, until: int) -> None:
@@ -89,14 +96,7 @@ def expire_leases(tx: Tx, before: int) -> None:
     tx.run(f"UPDATE auto_runs SET alive_until = 0 WHERE {_LIVE} AND created_at < :before", before=before)
 
 
-def put_off(tx: Tx, access: Access, auto_run_id: str, until: int) -> None:
-    """Postpone an auto run that could not be advanced, and change nothing else about it."""
-    sql = f"UPDATE auto_runs SET due_at = :until WHERE {_ONE} AND due_at <= :now"
-    tx.run(sql, access, id=auto_run_id, until=until, now=tx.now)
-
-
 def delete_auto_runs(tx: Tx, access: Access, key: str) -> None:
-    """Delete the auto runs of a session."""
     tx.run("DELETE FROM auto_runs WHERE account_id = :account AND key = :key", access, key=key)
 
 

@@ -1,10 +1,12 @@
-"""Switching plan mode on and off in one session, and writing its plan.
+"""Switching plan mode on and off in one session, writing its plan, and which tools it may use meanwhile.
 
 Locks: a plan is locked before the lane, and the row of plan mode is written last.
 """
 
 from collections.abc import Collection
+from fnmatch import fnmatchcase
 from logging import getLogger
+from typing import Final
 
 from msgspec import structs
 
@@ -30,6 +32,15 @@ from carrel.sessions import lock_lane
 from carrel.storage import Tx
 
 _log = getLogger("carrel.modes")
+# The tool that writes the plan; it is only offered in plan mode.
+SET_PLAN: Final = "plan_set_content"
+# Tools that may be used in plan mode, beside those that only read.
+_FOR_PLANNING = (SET_PLAN, "goal_*", "request_input")
+PLANNING: Final = (
+    "this session is in plan mode, where you may only look and plan. Write what you would do with plan_set_content; it "
+    "is done once a person approves the plan or leaves plan mode."
+)
+NOT_PLANNING: Final = "this session is not in plan mode, which a person switches on, for example with /plan on."
 # The content of these plans can still be set; any other is replaced by the next one written.
 _OPEN = ("drafting", "ready")
 _UNDER_WAY = ("working", "blocked")
@@ -57,6 +68,12 @@ def active_plan(
         return None
     plan = find_plan(tx, access, state.active_plan_id, key=state.session_key, hold=hold)
     return plan if statuses is None or plan.status in statuses else None
+
+
+def is_hidden_while_planning(name: str, effect: str, server: str | None) -> bool:
+    """Return whether plan mode hides a tool: one that writes, of ours or of an MCP server."""
+    # A server's tool may have a name that begins like one of ours.
+    return effect == "write" and (server is not None or not any(fnmatchcase(name, each) for each in _FOR_PLANNING))
 
 
 def enable_plan_mode(tx: Tx, access: Access, key: SessionKey) -> PlanState:
@@ -99,8 +116,7 @@ def is_unwritten(tx: Tx, access: Access, state: PlanState) -> bool:
 
 def plan_gauges(tx: Tx, access: Access) -> list[Sample]:
     """Return how many sessions of the account are in plan mode, as a metric."""
-    count = store.count_planning(tx, access)
-    return [Sample("plan.mode.active.sessions", "gauge", (), count, access.account_id)]
+    return [Sample("plan.mode.active.sessions", "gauge", (), store.count_planning(tx, access), access.account_id)]
 
 
 def hold_open_plan(tx: Tx, access: Access, key: SessionKey) -> None:

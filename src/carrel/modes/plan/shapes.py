@@ -35,7 +35,6 @@ def plan_state_shape(tx: Tx, access: Access, state: PlanState) -> PlanStateShape
 
 
 def shape_with(tx: Tx, access: Access, state: PlanState, plans: Iterable[Plan]) -> PlanStateShape:
-    """Return the state of a session with the given plans."""
     key = state.session_key
     channel, conversation = key.identity
     return PlanStateShape.of(

@@ -4,22 +4,18 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from carrel.kernel import Access, SessionKey
+from carrel.kernel import Access
+from carrel.sessions import OfSession
 from carrel.storage import FLAG, Table, Tx
 
 
-class PlanState(Struct, frozen=True, kw_only=True):
+class PlanState(OfSession, Struct, frozen=True, kw_only=True):
     """Whether a session is in plan mode, and its active plan; if it never was, there is no time of change."""
 
     key: str
     enabled: bool = False
     active_plan_id: str | None = None
     updated_at: int | None = None
-
-    @property
-    def session_key(self) -> SessionKey:
-        """The session it belongs to."""
-        return SessionKey.stored(self.key)
 
 
 _TABLE = Table("plan_modes", PlanState, key=("account_id", "key"), codecs={"enabled": FLAG})
@@ -62,5 +58,4 @@ def set_active_plan(tx: Tx, access: Access, key: str, plan_id: str) -> bool:
 
 
 def count_planning(tx: Tx, access: Access) -> int:
-    """Return how many sessions of the account are in plan mode."""
     return tx.value("SELECT count(*) FROM plan_modes WHERE account_id = :account AND enabled = 1", access) or 0

@@ -5,11 +5,12 @@ repeats a window, and several servers may do this side by side. The duty sleeps 
 one is changed or its run has ended or waits for an answer.
 """
 
+from functools import partial
 from logging import getLogger
 
 from carrel.agents import agent_enabled
 from carrel.journal import append_event, json_text
-from carrel.kernel import MS_PER_SECOND, Access, Code, Refusal, not_found
+from carrel.kernel import Access, Code, Refusal, not_found
 from carrel.kernel.limits import SCHEDULE_BROKEN_SECONDS, SCHEDULE_LOOK_SECONDS, SCHEDULES_AT_A_TIME
 from carrel.modes.auto.targets import first_task, work_message
 from carrel.modes.lanes import deliver_unasked
@@ -17,7 +18,6 @@ from carrel.modes.schedules.administration import find_schedule, require_executi
 from carrel.modes.schedules.cron import read_zone
 from carrel.modes.schedules.model import (
     OPEN_STATUSES,
-    SCHEDULES,
     DisabledReason,
     Schedule,
     after_firing,
@@ -25,7 +25,7 @@ from carrel.modes.schedules.model import (
     after_run,
     disabled,
 )
-from carrel.modes.schedules.store import next_schedule_due, put_off, schedule_by_id, schedules_to_move
+from carrel.modes.schedules.store import SCHEDULES, schedule_by_id
 from carrel.runs import Rules, Run, RunChanged, about_run, run_by_id
 from carrel.sessions import lane_of, lock_lane
 from carrel.storage import Database, StepDuty, Tx
@@ -41,42 +41,27 @@ def observe_runs(db: Database) -> None:
 
 def _wake(tx: Tx, changed: RunChanged) -> None:
     if changed.run.provenance_kind == "cron" and changed.state not in ("queued", "running"):
-        tx.wake(SCHEDULES)
+        tx.wake(SCHEDULES.bell)
 
 
-class Schedules(StepDuty[Schedule]):
-    """Fires the schedules of one store."""
+def schedule_duty(db: Database, rules: Rules) -> StepDuty[Schedule]:
+    """Return the duty that fires the schedules of a store."""
+    step = partial(_step, rules=rules)
+    return StepDuty(
+        db, SCHEDULES, step, items_max=SCHEDULES_AT_A_TIME, retry_seconds=SCHEDULE_BROKEN_SECONDS,
+        wait_seconds_max=SCHEDULE_LOOK_SECONDS,
+    )  # fmt: skip
 
-    name = "schedules"
-    bell = SCHEDULES
-    items_max = SCHEDULES_AT_A_TIME
-    wait_seconds_max = SCHEDULE_LOOK_SECONDS
 
-    def __init__(self, db: Database, rules: Rules) -> None:
-        super().__init__(db)
-        self._rules = rules
-
-    def next_due(self, tx: Tx) -> int | None:
-        """Now, if the run of a schedule has ended or waits; else when the next schedule is due."""
-        return tx.now if schedules_to_move(tx, 1) else next_schedule_due(tx)
-
-    def take(self, tx: Tx, limit: int) -> list[Schedule]:
-        """Return schedules that are due, or whose run has ended or waits."""
-        return list({(seen.account_id, seen.id): seen for seen in schedules_to_move(tx, limit)}.values())
-
-    def advance(self, tx: Tx, item: Schedule) -> None:
-        """Follow the run of one schedule, and fire it if it is due."""
-        target = _target(tx, item, self._rules) if item.due_at is not None and item.due_at <= tx.now else None
-        if (schedule := _lock(tx, item)) is None:
-            return
-        if schedule.last_status in OPEN_STATUSES:
-            schedule = _follow_run(tx, schedule)
-        if schedule.due_at is not None and schedule.due_at <= tx.now:
-            _fire(tx, schedule, target, self._rules)
-
-    def postpone(self, tx: Tx, item: Schedule) -> None:
-        """Postpone this schedule."""
-        put_off(tx, item.access, item.id, tx.now + SCHEDULE_BROKEN_SECONDS * MS_PER_SECOND)
+def _step(tx: Tx, item: Schedule, rules: Rules) -> None:
+    """Follow the run of one schedule, and fire it if it is due."""
+    target = _target(tx, item, rules) if item.due_at is not None and item.due_at <= tx.now else None
+    if (schedule := _lock(tx, item)) is None:
+        return
+    if schedule.last_status in OPEN_STATUSES:
+        schedule = _follow_run(tx, schedule)
+    if schedule.due_at is not None and schedule.due_at <= tx.now:
+        _fire(tx, schedule, target, rules)
 
 
 def fire_now(tx: Tx, access: Access, schedule_id: str, rules: Rules) -> tuple[Schedule, Run]:

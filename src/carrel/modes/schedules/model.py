@@ -11,9 +11,8 @@ from msgspec import structs
 from carrel.kernel import MS_PER_MINUTE, Access, SessionKey, Shape, When, clip
 from carrel.kernel.limits import ERROR_CHARS_MAX, SCHEDULE_RETRY_MINUTES
 from carrel.modes.schedules.cron import read_cron, read_zone
+from carrel.sessions import OfSession
 
-# Rung when a schedule was changed, or its run has ended or waits for an answer.
-SCHEDULES = "schedules"
 ScheduleType = Literal["goal", "task", "message"]
 DisabledReason = Literal[
     "requested", "exhausted", "session_deleted", "agent_disabled", "target_gone", "unknown_timezone"
@@ -44,7 +43,7 @@ class ScheduleFields(Shape, Generic[When], frozen=True, kw_only=True):
     updated_at: When
 
 
-class Schedule(ScheduleFields[int], frozen=True, kw_only=True):
+class Schedule(OfSession, ScheduleFields[int], frozen=True, kw_only=True):
     """A schedule; its fields are the columns of its table, which has `due_at` as well."""
 
     account_id: str
@@ -66,11 +65,6 @@ class Schedule(ScheduleFields[int], frozen=True, kw_only=True):
             account_id=self.account_id, account_slug="", kind="system", actor_id=self.id, name="Schedule",
             space_ids=self.space_ids, behalf=self.behalf,
         )  # fmt: skip
-
-    @property
-    def session_key(self) -> SessionKey:
-        """The session it belongs to."""
-        return SessionKey.stored(self.key)
 
     @property
     def lane_key(self) -> SessionKey:
@@ -136,10 +130,8 @@ def after_run(schedule: Schedule, now: int, status: str, error: str | None) -> S
 
 
 def disabled(schedule: Schedule, reason: DisabledReason) -> Schedule:
-    """Disable it for a reason."""
     return structs.replace(schedule, enabled=0, disabled_reason=reason, next_at=None, retry_at=None)
 
 
 def enabled(schedule: Schedule, next_at: int) -> Schedule:
-    """Enable it with its next window."""
     return structs.replace(schedule, enabled=1, disabled_reason=None, next_at=next_at, retry_at=None)

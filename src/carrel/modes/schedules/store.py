@@ -1,8 +1,8 @@
 """The SQL of schedules. A schedule is locked before it is changed, so that only one of several servers fires it."""
 
 from carrel.kernel import Access
-from carrel.modes.schedules.model import SCHEDULES, Schedule
-from carrel.storage import Table, Tx, json_column
+from carrel.modes.schedules.model import Schedule
+from carrel.storage import Due, Table, Tx, json_column
 from carrel.visibility import seen_of_sessions
 
 _TABLE = Table("schedules", Schedule, also=("due_at",), codecs={"space_ids": json_column(tuple[str, ...])})
@@ -15,21 +15,19 @@ _RESTED = (
 
 
 def insert_schedule(tx: Tx, access: Access, schedule: Schedule) -> None:
-    """Write a new schedule."""
     tx.run(_TABLE.insert, access, due_at=schedule.due_at, **_TABLE.values(schedule))
-    tx.wake(SCHEDULES)
+    tx.wake(SCHEDULES.bell)
 
 
 def keep_schedule(tx: Tx, access: Access, schedule: Schedule) -> None:
     """Write the current state of a schedule; this transaction must have locked it."""
     tx.run(_TABLE.update, access, due_at=schedule.due_at, **_TABLE.values(schedule) | {"updated_at": tx.now})
-    tx.wake(SCHEDULES)
+    tx.wake(SCHEDULES.bell)
 
 
 def delete_schedule(tx: Tx, access: Access, schedule_id: str) -> None:
-    """Delete a schedule."""
     tx.run("DELETE FROM schedules WHERE account_id = :account AND id = :id", access, id=schedule_id)
-    tx.wake(SCHEDULES)
+    tx.wake(SCHEDULES.bell)
 
 
 def schedule_by_id(tx: Tx, access: Access, schedule_id: str, *, hold: bool = False) -> Schedule | None:
@@ -52,24 +50,24 @@ def schedules_seen(tx: Tx, access: Access, *, after: str = "", limit: int) -> li
 
 
 def count_schedules(tx: Tx, access: Access) -> int:
-    """Return how many schedules the account has."""
     return tx.value("SELECT count(*) FROM schedules WHERE account_id = :account", access) or 0
 
 
-def schedules_to_move(tx: Tx, limit: int) -> list[Schedule]:
-    """Return schedules across all accounts that are due, or whose run has ended or is waiting. Locks none."""
-    runs = f"{_SELECT} LEFT JOIN runs r ON r.account_id = s.account_id AND r.id = s.run_id"
-    rested = tx.all(f"{runs} WHERE {_RESTED} LIMIT :limit", limit=limit)
-    due = tx.all(f"{_SELECT} WHERE s.due_at <= :now ORDER BY s.due_at LIMIT :limit", now=tx.now, limit=limit)
-    return _TABLE.rows(rested + due)
+class SchedulesDue(Due[Schedule]):
+    """Schedules of all accounts that are due, or whose run has ended or is waiting."""
+
+    def next_due(self, tx: Tx) -> int | None:
+        """Now, if the run of a schedule has ended or waits; else when the next schedule is due."""
+        return tx.now if self._rested(tx, 1) else super().next_due(tx)
+
+    def take(self, tx: Tx, limit: int) -> list[Schedule]:
+        """Return each of them once."""
+        found = [*self._rested(tx, limit), *super().take(tx, limit)]
+        return list({(seen.account_id, seen.id): seen for seen in found}.values())
+
+    def _rested(self, tx: Tx, limit: int) -> list[Schedule]:
+        runs = f"{_SELECT} LEFT JOIN runs r ON r.account_id = s.account_id AND r.id = s.run_id"
+        return _TABLE.rows(tx.all(f"{runs} WHERE {_RESTED} LIMIT :limit", limit=limit))
 
 
-def next_schedule_due(tx: Tx) -> int | None:
-    """Return when the next schedule is due, across all accounts."""
-    return tx.value("SELECT due_at FROM schedules WHERE due_at IS NOT NULL ORDER BY due_at LIMIT 1")
-
-
-def put_off(tx: Tx, access: Access, schedule_id: str, until: int) -> None:
-    """Postpone a due schedule that could not be advanced, and change nothing else about it."""
-    sql = "UPDATE schedules SET due_at = :until WHERE account_id = :account AND id = :id AND due_at <= :now"
-    tx.run(sql, access, id=schedule_id, until=until, now=tx.now)
+SCHEDULES = SchedulesDue(_TABLE, "schedules")

@@ -12,10 +12,10 @@ from carrel.goals import links_of_tasks
 from carrel.kernel import Access, Provenance, Shape, Usage, iso
 from carrel.modes import AutoRun, RunAttributes, RunKind, auto_runs_by_id
 from carrel.monitoring import queue_order, titles_of_runs
+from carrel.notices import notices_of
 from carrel.records import FileShape, attachment_heads, tools_called
 from carrel.runs import FaultFields, Run
 from carrel.storage import Tx
-from carrel.work import notices_of
 
 _usage = msgspec.json.Decoder(Usage).decode
 

@@ -183,7 +183,7 @@ def moment(field: str, text: str | UnsetType | None) -> int | None:
 
 def _assignees(tx: Tx, caller: Caller, slugs: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the agents and users that slugs name, but not the caller: the orchestrator coordinates the others."""
-    agents, users = work.Directory(tx, caller.access).parties(slugs, "assigneeSlugs")
+    agents, users = work.directory_of(tx, caller.access).parties(slugs, "assigneeSlugs")
     return tuple(agent for agent in agents if ("agent", agent) != caller.actor.party), users
 
 
@@ -217,7 +217,7 @@ def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
 def _shown_status(actor: work.Actor) -> Shown:
     """Show only statuses that the agent may set; its run's task decides whether it may finish."""
     may_finish = actor.may_finish(actor.task_id or "")
-    allowed = tuple(one for one in work.Words.AGENT_STATUSES if one != "done" or may_finish)
+    allowed = tuple(one for one in work.AGENT_STATUSES if one != "done" or may_finish)
     return Shown(words=(("status", allowed),))
 
 
@@ -231,7 +231,7 @@ def _shown_update(actor: work.Actor) -> Shown:
 
 def _shown_create(actor: work.Actor) -> Shown:
     hidden = ("labels", *_hidden_parties(actor, "assigneeSlugs"))
-    return Shown(without=hidden, words=(("status", work.Words.FIRST_STATUSES),))
+    return Shown(without=hidden, words=(("status", work.FIRST_STATUSES),))
 
 
 def _hidden_parties(actor: work.Actor, *names: str) -> tuple[str, ...]:

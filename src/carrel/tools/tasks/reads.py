@@ -83,7 +83,7 @@ def _task_load(tx: Tx, caller: Caller, params: LoadTask) -> Result:
 def _task_list(tx: Tx, caller: Caller, params: ListTasks) -> Result:
     assignee = None
     if params.assignee_slug is not None:
-        agents, users = work.Directory(tx, caller.access).parties((params.assignee_slug,), "assigneeSlug")
+        agents, users = work.directory_of(tx, caller.access).parties((params.assignee_slug,), "assigneeSlug")
         assignee = (*agents, *users)[0]
     wanted = work.TaskFilter(status=params.status, assignee_id=assignee)
     tasks = work.list_tasks(tx, caller.access, wanted, before=None, limit=_clamped(params.limit))
@@ -114,7 +114,7 @@ READING_TOOLS = (
     Tool("task_list", "list tasks",
          "List tasks, newest first: all that are not archived, or those of a status or an assignee.",
          "read", ListTasks, _task_list, ListResult, right="oversee",
-         shown=Shown(without=("limit",), words=(("status", work.Words.TASK_STATUSES),))),
+         shown=Shown(without=("limit",), words=(("status", work.STATUSES),))),
     Tool("task_get", "read a task",
          "Get one task.",
          "read", OneTask, _task_get, TaskResult, right="oversee"),

@@ -10,6 +10,8 @@ from msgspec import structs
 
 from carrel.access import owner_of_default
 from carrel.agents import change_agent, require_agent
+from carrel.heartbeats import heartbeat_duty
+from carrel.heartbeats.store import HEARTBEATS
 from carrel.journal import NewEntry, append_entry, entries_of_session, entries_of_task
 from carrel.kernel import MS_PER_DAY, Access, Provenance, SessionKey, iso
 from carrel.kernel.limits import HEARTBEAT_ENTRIES_MAX, STALL_PAUSES_MINUTES
@@ -24,8 +26,8 @@ from carrel.work import (
     post_message,
     request_responses,
 )
-from carrel.work.heartbeats import HEARTBEATS, Heartbeats
-from carrel.work.notice_store import Stall, answer_request, newest_run_of_task, put_stall
+from carrel.work.run_store import Stall, newest_run_of_task, put_stall
+from carrel.work.store import answer_request
 from tests.delivery.tasks import assign, make_task
 from tests.harness.engine import LEASE_MS, Engine, open_engine
 from tests.harness.server import Server
@@ -42,7 +44,7 @@ class Office(Engine):
 
     async def beat(self) -> list[Run]:
         """Let the duty look until nothing is due; return the writer's heartbeats that are not over."""
-        duty = Heartbeats(self.db, self.rules)
+        duty = heartbeat_duty(self.db, self.rules)
         while await duty.round() == 0:
             pass
         return [run for run in await self.runs(WRITER) if run.provenance_kind == "heartbeat" and not run.ended]
@@ -120,7 +122,7 @@ async def test_none_is_queued_while_one_is_queued_running_or_waiting(office: Off
 async def test_a_heartbeat_that_two_servers_have_taken_is_queued_once(office: Office) -> None:
     task_id = await office.task()
     office.advance(30)
-    one, other = Heartbeats(office.db, office.rules), Heartbeats(office.db, office.rules)
+    one, other = heartbeat_duty(office.db, office.rules), heartbeat_duty(office.db, office.rules)
     ((item,), (same,)) = [await office.read(lambda tx, duty=duty: duty.take(tx, 10)) for duty in (one, other)]  # type: ignore[misc]
     await one.do(item)
     await office.finish()
@@ -252,9 +254,9 @@ async def test_a_task_that_the_agent_may_not_read_does_not_wake_it(office: Offic
 
 @requirement("S0.heartbeat")
 async def test_another_interval_takes_effect_at_once_and_a_disabled_agent_gets_none(office: Office) -> None:
-    rung = office.db.bell(HEARTBEATS).version
+    rung = office.db.bell(HEARTBEATS.bell).version
     await office.profile(heartbeat_minutes=60)
-    assert office.db.bell(HEARTBEATS).version > rung
+    assert office.db.bell(HEARTBEATS.bell).version > rung
     await office.task()
     office.advance(30)
     assert await office.beat() == []
@@ -312,7 +314,7 @@ async def test_many_entries_of_others_are_looked_at_in_parts_and_nothing_is_miss
 async def test_several_servers_queue_one_heartbeat(office: Office) -> None:
     await office.task()
     office.advance(30)
-    await asyncio.gather(*(Heartbeats(office.db, office.rules).round() for _ in range(5)))
+    await asyncio.gather(*(heartbeat_duty(office.db, office.rules).round() for _ in range(5)))
     assert len(await office.beat()) == 1
 
 

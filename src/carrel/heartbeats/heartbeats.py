@@ -6,12 +6,15 @@ The due time and the last reported change are stored and move in the transaction
 servers may do this side by side.
 """
 
+from functools import partial
 from logging import getLogger
 
 import msgspec
 from msgspec import structs
 
 from carrel.agents import Agent, AgentChanged, agent_by_id
+from carrel.heartbeats import store
+from carrel.heartbeats.store import Heartbeat, TaskToLookAt, Trace
 from carrel.kernel import (
     MS_PER_DAY,
     MS_PER_MINUTE,
@@ -29,26 +32,28 @@ from carrel.kernel import (
 from carrel.runs import Rules, deliver
 from carrel.storage import Database, StepDuty, Tx
 from carrel.visibility import tasks_seen
-from carrel.work import notice_store, store
-from carrel.work.notice_store import Due, Heartbeat, Trace
+from carrel.work import tasks_by_id
 
-# The bell that is rung when the heartbeats of an agent have changed.
-HEARTBEATS = "heartbeats"
 _log = getLogger("carrel.work")
 
 
-def follow_agent(tx: Tx, changed: AgentChanged) -> None:
+def observe_agents(db: Database) -> None:
+    """Register the observer of agents and their intervals."""
+    db.observe(AgentChanged, _follow_agent)
+
+
+def _follow_agent(tx: Tx, changed: AgentChanged) -> None:
     """Apply a new interval at once, and stop the heartbeats of a disabled agent."""
     agent, before = changed.agent, changed.before
     interval = _interval_ms(agent)
     if interval == (None if before is None else _interval_ms(before)):
         return
     if interval is None:
-        notice_store.delete_heartbeat(tx, changed.access, agent.id)
+        store.delete_heartbeat(tx, changed.access, agent.id)
         return
     first = Heartbeat(account_id=changed.access.account_id, agent_id=agent.id, due_at=tx.now + interval, seq=tx.tick())
-    notice_store.put_heartbeat(tx, changed.access, first)
-    tx.wake(HEARTBEATS)
+    store.put_heartbeat(tx, changed.access, first)
+    tx.wake(store.HEARTBEATS.bell)
 
 
 def _interval_ms(agent: Agent) -> int | None:
@@ -60,49 +65,39 @@ def _interval_ms(agent: Agent) -> int | None:
     return max(int(at_most), limits.HEARTBEAT_SECONDS_MIN * MS_PER_SECOND)
 
 
-class Heartbeats(StepDuty[Heartbeat]):
-    """Sends the agents of one store their heartbeats."""
+def heartbeat_duty(db: Database, rules: Rules) -> StepDuty[Heartbeat]:
+    """Return the duty that sends the agents of a store their heartbeats."""
+    step = partial(_step, rules=rules)
+    return StepDuty(
+        db, store.HEARTBEATS, step, items_max=limits.HEARTBEATS_AT_A_TIME, retry_seconds=limits.HEARTBEAT_RETRY_SECONDS
+    )
 
-    name = "heartbeats"
-    bell = HEARTBEATS
-    items_max = limits.HEARTBEATS_AT_A_TIME
-    next_due = staticmethod(notice_store.next_heartbeat_due)
-    take = staticmethod(notice_store.heartbeats_due)
 
-    def __init__(self, db: Database, rules: Rules) -> None:
-        super().__init__(db)
-        self._rules = rules
-
-    def advance(self, tx: Tx, item: Heartbeat) -> None:
-        """Queue a heartbeat for one agent if it is still due and something changed."""
-        access = system_access(item.account_id)
-        held = notice_store.hold_heartbeat(tx, access, item.agent_id)
-        if held is None or held.due_at > tx.now:
-            return
-        agent = agent_by_id(tx, access, item.agent_id)
-        assert agent is not None, "an agent is never deleted"
-        if (interval := _interval_ms(agent)) is None:
-            notice_store.delete_heartbeat(tx, access, agent.id)
-        else:
-            notice_store.put_heartbeat(tx, access, _beat(tx, access, agent, held, interval, self._rules))
-
-    def postpone(self, tx: Tx, item: Heartbeat) -> None:
-        """Look at this agent again later."""
-        until = tx.now + limits.HEARTBEAT_RETRY_SECONDS * MS_PER_SECOND
-        notice_store.postpone_heartbeat(tx, system_access(item.account_id), item, until)
+def _step(tx: Tx, item: Heartbeat, rules: Rules) -> None:
+    """Queue a heartbeat for one agent if it is still due and something changed."""
+    access = system_access(item.account_id)
+    held = store.hold_heartbeat(tx, access, item.agent_id)
+    if held is None or held.due_at > tx.now:
+        return
+    agent = agent_by_id(tx, access, item.agent_id)
+    assert agent is not None, "an agent is never deleted"
+    if (interval := _interval_ms(agent)) is None:
+        store.delete_heartbeat(tx, access, agent.id)
+    else:
+        store.put_heartbeat(tx, access, _beat(tx, access, agent, held, interval, rules))
 
 
 def _beat(tx: Tx, access: Access, agent: Agent, held: Heartbeat, interval: int, rules: Rules) -> Heartbeat:
     """Queue a heartbeat if something changed; return when the next is due."""
     following = structs.replace(held, due_at=tx.now + interval)
-    if notice_store.heartbeat_is_live(tx, access, str(agent.base_key)):
+    if store.heartbeat_is_live(tx, access, str(agent.base_key)):
         return following
     upto = min(tx.horizon(), tx.tick())
-    traces = notice_store.traces_since(tx, access, held.seq, upto, limit=limits.HEARTBEAT_ENTRIES_MAX)
+    traces = store.traces_since(tx, access, held.seq, upto, limit=limits.HEARTBEAT_ENTRIES_MAX)
     more = len(traces) == limits.HEARTBEAT_ENTRIES_MAX
     changed, tasks = _changes(tx, access, agent, traces)
     soon = tx.now + limits.HEARTBEAT_DUE_DAYS * MS_PER_DAY
-    due = notice_store.tasks_to_look_at(tx, access, agent.id, soon=soon, limit=limits.HEARTBEAT_TASKS_MAX)
+    due = store.tasks_to_look_at(tx, access, agent.id, soon=soon, limit=limits.HEARTBEAT_TASKS_MAX)
     if not changed and not due and more:
         # The next look continues from there, at once.
         return structs.replace(held, due_at=tx.now, seq=traces[-1].seq)
@@ -139,13 +134,13 @@ def _queue(tx: Tx, access: Access, agent: Agent, text: str, rules: Rules) -> boo
     return True
 
 
-def _text(tx: Tx, access: Access, changed: list[str], due: list[Due], *, more: bool) -> str:
+def _text(tx: Tx, access: Access, changed: list[str], due: list[TaskToLookAt], *, more: bool) -> str:
     """The message of a heartbeat: every task with its title and why it is named."""
     reasons = {task.id: _why(tx, task) for task in due}
     for task_id in changed:
         reasons.setdefault(task_id, []).append("something new")
     named = dict(list(reasons.items())[: limits.HEARTBEAT_TASKS_MAX])
-    titles = {task.id: one_line(task.title) for task in store.tasks_by_id(tx, access, named)}
+    titles = {task.id: one_line(task.title) for task in tasks_by_id(tx, access, named)}
     lines = [f'- {task_id} "{titles[task_id]}": {", ".join(why)}' for task_id, why in named.items()]
     if more or len(reasons) > len(named):
         lines.append("- and others, with something new")
@@ -153,7 +148,7 @@ def _text(tx: Tx, access: Access, changed: list[str], due: list[Due], *, more: b
     return f"Heartbeat. {what}"
 
 
-def _why(tx: Tx, task: Due) -> list[str]:
+def _why(tx: Tx, task: TaskToLookAt) -> list[str]:
     late = task.due_date is not None and task.due_date < tx.now
     due = [] if task.due_date is None else [f"{'overdue since' if late else 'due'} {iso(task.due_date)}"]
     stalled = ["it has stalled: no turn has said that it is done"] if task.is_stalled else []

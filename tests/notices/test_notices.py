@@ -9,9 +9,9 @@ from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import SessionKey
 from carrel.kernel.limits import JOINED_MESSAGES_MAX, MESSAGE_CHARS_MAX
 from carrel.kernel.settings import RunsSettings
+from carrel.notices import notices_of
 from carrel.runs import Failed, Rules, extend_queued
 from carrel.sessions import Session
-from carrel.work import notices_of
 from tests.requirements.mark import requirement
 from tests.work.desk import Desk, lane, open_desk
 
