@@ -61,12 +61,17 @@ def incomplete(reason: str | None) -> Item:
     return {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
 
 
+def json_value(text: Any) -> Any:
+    """Return the value of a JSON text; None for anything else."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
 def json_object(text: Any) -> Item:
     """Return the object in a JSON text; an empty one for anything else."""
-    try:
-        found = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return {}
+    found = json_value(text)
     return found if isinstance(found, dict) else {}
 
 

@@ -3,7 +3,6 @@
 It knows nothing of steps, runs or tools.
 """
 
-import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
@@ -12,6 +11,7 @@ from msgspec import Struct
 
 from carrel import a2a
 from carrel.gateway.faults import Faults
+from carrel.gateway.items import json_value
 from carrel.gateway.model import GatewayFault, Item
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX
@@ -204,11 +204,7 @@ class RemoteConnection:
         raise missing
 
     def _parsed(self, body: bytes) -> Item:
-        try:
-            card = json.loads(body)
-        except (ValueError, RecursionError):
-            card = None
-        if not isinstance(card, dict):
+        if not isinstance(card := json_value(body), dict):
             raise self._faults.unreadable("its card is not a JSON object.")
         return card
 

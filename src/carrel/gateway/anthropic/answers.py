@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import WholeReader, build_answer
+from carrel.gateway.answers import StreamReader, build_answer
 from carrel.gateway.faults import Faults
 from carrel.gateway.items import call_item, incomplete, message_item, text_part, thought_item
 from carrel.gateway.model import Item, OnText, StepAnswer
@@ -55,7 +55,7 @@ class _Block:
                 return None
 
 
-class MessagesReader(WholeReader):
+class MessagesReader(StreamReader):
     """Reads the events of one answer, or all of it."""
 
     ends_with_mark = False

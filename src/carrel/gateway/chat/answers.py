@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import WholeReader, build_answer, is_json
+from carrel.gateway.answers import StreamReader, build_answer, is_json
 from carrel.gateway.faults import Faults
 from carrel.gateway.items import call_item, incomplete, message_item, text_part, thought_item
 from carrel.gateway.model import Item, OnText, StepAnswer
@@ -33,7 +33,7 @@ class _Call:
         return call_item(self.call_id, self.name, self.arguments.text)
 
 
-class ChatReader(WholeReader):
+class ChatReader(StreamReader):
     """Reads the chunks of one answer, or all of it."""
 
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
