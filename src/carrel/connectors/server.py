@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
-from functools import cache
 from importlib import import_module
 from logging import INFO, WARNING, getLogger
 from typing import TYPE_CHECKING, Any
@@ -186,8 +185,9 @@ class Server:
         began = elapsed_seconds()
         try:
             launch = launch_of(self.name, self.settings)
-            opened = (await asyncio.to_thread(_load)).open_session(self.name, self.settings, launch)
-            async with opened as (session, life):
+            # It imports the SDK, which is slow.
+            code = await asyncio.to_thread(import_module, "carrel.connectors.session")
+            async with code.open_session(self.name, self.settings, launch) as (session, life):
                 async with asyncio.timeout(self.settings.start_seconds):
                     await self._list(session)
                 running.session, running.life = session, life
@@ -296,9 +296,3 @@ class _Run:
         """End it, with the reason that people are shown."""
         self.stop_reason = reason
         self.stopped.set()
-
-
-@cache
-def _load() -> Any:
-    """Import the SDK; slow, so only on use."""
-    return import_module("carrel.connectors.session")

@@ -7,18 +7,18 @@ import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from logging import CRITICAL, getLogger
-from typing import Any
+from typing import Any, Self
 
 import mcp_types
 from mcp import Client
-from mcp.client._transport import TransportStreams
+from mcp.client._transport import ReadStream, TransportStreams
 from mcp.client.session import IncomingMessage
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from carrel import __version__
-from carrel.connectors.flood import GuardedStream
 from carrel.connectors.launch import Launch
 from carrel.connectors.model import CallFailed, CallResult
 from carrel.connectors.program import program_streams
@@ -83,7 +83,7 @@ class Lifecycle:
         self.changed = asyncio.Event()
         messages_max, bytes_max = limits.MCP_UNASKED_MESSAGES_MAX, limits.MCP_RECEIVED_BYTES_MAX
         self.guard = FloodGuard(messages_max=messages_max, bytes_max=bytes_max, seconds=limits.MCP_FLOOD_SECONDS)
-        self.stream: GuardedStream | None = None
+        self.stream: _GuardedStream | None = None
 
     @property
     def is_over(self) -> bool:
@@ -100,6 +100,53 @@ class Lifecycle:
         """Note a message that the server sends unasked."""
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self.changed.set()
+
+
+class _GuardedStream:
+    """The messages of a server until it disconnects or floods; then `ended` is set and `fault` says why."""
+
+    def __init__(self, inner: ReadStream[SessionMessage | Exception], guard: FloodGuard) -> None:
+        self._inner = inner
+        self._guard = guard
+        self.ended = asyncio.Event()
+        self.fault = "It closed the connection."
+
+    @property
+    def last_context(self) -> Any:
+        """The context in which the newest message was sent, which the SDK's HTTP transport records."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> SessionMessage | Exception:
+        """Return the next message."""
+        return await self._inner.receive()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage | Exception:
+        try:
+            item = await self._inner.__anext__()
+            if isinstance(item, ProgramFault):
+                raise item
+            self._guard.received(messages=1)
+        except ProgramFault as fault:
+            self.fault = str(fault)
+            self.ended.set()
+            raise StopAsyncIteration from fault
+        except BaseException:
+            self.ended.set()
+            raise
+        return item
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 @asynccontextmanager
@@ -138,7 +185,7 @@ async def _streams(settings: McpServerSettings, launch: Launch, life: Lifecycle)
             http = await stack.enter_async_context(sdk_client(launch.headers, bytes_max))
             streams = streamable_http_client(settings.url, http_client=http, max_sse_event_size=bytes_max)
         received, sent = await stack.enter_async_context(streams)
-        life.stream = GuardedStream(received, life.guard)
+        life.stream = _GuardedStream(received, life.guard)
         yield life.stream, sent
 
 

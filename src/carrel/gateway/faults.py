@@ -135,6 +135,29 @@ class Faults:
         return f": {shown}{'' if shown[-1] in '.!?…' else '.'}" if shown else "."
 
 
+class AgentFaults(Faults):
+    """Builds the faults of one gateway to an agent that works by itself; `agent` says of which kind."""
+
+    agent: str
+
+    def of_agent(
+        self, code: str, what: str, why: str = "", hint: str = "", *, retryable: bool = False
+    ) -> GatewayFault:  # fmt: skip
+        """Return the fault of something that the agent did: what it said about it, and what to do."""
+        told = f'The {self.agent} of gateway "{self._name}" {what}{self._quote(why)}'
+        return self._fault(code, f"{told} {hint}".rstrip(), retryable)
+
+    def of_settings(self, why: str) -> GatewayFault:
+        """Return the fault of settings that cannot work."""
+        return self._fault("gateway_misconfigured", f'The gateway "{self._name}" cannot be used. {why}', False)
+
+    def of_timeout(self, seconds: float, *, retryable: bool = False) -> GatewayFault:
+        """Return the fault of work that took too long; work that was started is not started again."""
+        what = f"did not finish within {seconds:g} seconds"
+        hint = f"Raise gateway.{self._name}.timeout_seconds if its work needs longer."
+        return self.of_agent("gateway_timeout", what, hint=hint, retryable=retryable)
+
+
 def is_too_long(error: Any) -> bool:
     """Return whether an error says that the prompt exceeds the model's context."""
     codes = [error.get("code"), error.get("type")] if isinstance(error, dict) else []

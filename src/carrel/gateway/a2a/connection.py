@@ -10,7 +10,7 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from carrel import a2a
-from carrel.gateway.faults import Faults
+from carrel.gateway.faults import AgentFaults
 from carrel.gateway.items import json_value
 from carrel.gateway.model import GatewayFault, Item
 from carrel.kernel import clip, one_line
@@ -40,8 +40,10 @@ _ENDS = {
 }
 
 
-class RemoteFaults(Faults):
+class RemoteFaults(AgentFaults):
     """Builds the faults of one gateway to a remote agent."""
+
+    agent = "remote agent"
 
     def __init__(self, name: str, api_key: str) -> None:
         super().__init__(name, api_key, "the address of an A2A agent or of its card")
@@ -60,23 +62,12 @@ class RemoteFaults(Faults):
     def of_protocol(self, fault: a2a.A2aFault) -> GatewayFault:
         """Return the fault of an error reported by the A2A protocol."""
         code, what = _REASONS.get(fault.reason, ("gateway_refused", "refused the message"))
-        message = f'The remote agent of gateway "{self._name}" {what}{self._quote(fault.message)}'
-        return self._fault(code, message, code == "gateway_failed")
-
-    def of_card(self, why: str) -> GatewayFault:
-        """Return the fault of a card without a usable interface."""
-        return self._fault("gateway_misconfigured", f'The gateway "{self._name}" cannot be used. {why}', False)
+        return self.of_agent(code, what, fault.message, retryable=code == "gateway_failed")
 
     def of_end(self, state: str, said: str) -> GatewayFault:
         """Return the fault of a remote task that failed; a retry would find the same end."""
         code, head = _ENDS.get(state, ("remote_failed", f"The remote agent ended as {state}"))
         return self._fault(code, f'{head} (gateway "{self._name}"){self._quote(said)}', False)
-
-    def of_timeout(self, seconds: float, *, is_started: bool) -> GatewayFault:
-        """Return the fault of a remote task that took too long; work that was started is not started again."""
-        head = f'The remote agent of gateway "{self._name}" did not finish within {seconds:g} seconds.'
-        hint = f"Raise gateway.{self._name}.timeout_seconds if its work needs longer."
-        return self._fault("gateway_timeout", f"{head} {hint}", not is_started)
 
 
 class Remote(Struct, frozen=True, kw_only=True):
@@ -117,7 +108,7 @@ class RemoteConnection:
             interface = a2a.choose_interface(card, card_url)
             is_elsewhere = a2a.origin_of(interface.url) != a2a.origin_of(self._settings.base_url)
         except ValueError as error:
-            raise self._faults.of_card(str(error)) from None
+            raise self._faults.of_settings(str(error)) from None
         self._remote = Remote(
             name=clip(one_line(str(card.get("name") or "")), NAME_CHARS_MAX),
             codec=a2a.A2aCodec(interface),

@@ -89,7 +89,7 @@ class A2aGateway(Gateway):
             if not bound.expired():
                 raise
             await self._cancel_remote(step)
-            raise self._faults.of_timeout(seconds, is_started=step.is_started) from None
+            raise self._faults.of_timeout(seconds, retryable=not step.is_started) from None
         except asyncio.CancelledError:
             await self._cancel_remote(step)
             raise

@@ -184,7 +184,7 @@ class AgentSession:
         """Answer the question that is open."""
         assert self.pending is not None, "there is a question"
         pending, self.pending = self.pending, None
-        pending.decide(is_allowed=is_allowed)
+        pending.decide(is_allowed)
 
     async def cancel(self) -> None:
         """Cancel the current turn; end the program if it does not stop."""
@@ -192,7 +192,7 @@ class AgentSession:
         if not self.is_prompting or self._connection is None:
             return
         for asked in self._asked:
-            asked.withdraw()
+            asked.decide(None)
         try:
             async with asyncio.timeout(limits.ACP_CANCEL_SECONDS):
                 await self._connection.send_notification("session/cancel", {"sessionId": self.remote_id})
@@ -206,7 +206,7 @@ class AgentSession:
     async def _until_stopped(self) -> None:
         while self.is_prompting and not self.over.is_set():
             if isinstance(event := await self.next_event(), events.PermissionRequest):
-                event.withdraw()
+                event.decide(None)
 
     # What it sends
 
