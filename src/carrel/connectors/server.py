@@ -48,7 +48,6 @@ class Server:
         self._since = clock.now_ms()
 
     def state(self) -> ConnectorState:
-        """Return the server's state, as people see it."""
         running = self._life
         if running is not None and running.settled.is_set() and running.session is not None:
             status = "ok"
@@ -144,7 +143,6 @@ class Server:
         return result
 
     def end(self) -> None:
-        """End it because its settings no longer apply."""
         if self._life is not None:
             self._life.stop(_REPLACED)
 

@@ -35,8 +35,6 @@ for _name in ("mcp", "client", "httpx2"):
 
 
 class Session:
-    """A connected server."""
-
     def __init__(
         self, name: str, settings: McpServerSettings, secrets: tuple[str, ...], client: Client, life: "Lifecycle"
     ) -> None:  # fmt: skip
@@ -87,7 +85,6 @@ class Lifecycle:
 
     @property
     def is_over(self) -> bool:
-        """Whether the connection has ended."""
         return self.stream is not None and self.stream.ended.is_set()
 
     async def until_ended(self) -> str:
@@ -117,7 +114,6 @@ class _GuardedStream:
         return getattr(self._inner, "last_context", None)
 
     async def receive(self) -> SessionMessage | Exception:
-        """Return the next message."""
         return await self._inner.receive()
 
     def __aiter__(self) -> Self:
@@ -139,7 +135,6 @@ class _GuardedStream:
         return item
 
     async def aclose(self) -> None:
-        """Close the stream."""
         await self._inner.aclose()
 
     async def __aenter__(self) -> Self:

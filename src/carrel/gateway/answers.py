@@ -61,7 +61,6 @@ def _with_whole_characters(output: list[Item]) -> list[Item]:
 
 
 def is_call(item: Item) -> bool:
-    """Return whether the item is a call of one of our tools."""
     return item.get("type") == "function_call"
 
 
@@ -71,7 +70,6 @@ def is_message(item: Item) -> bool:
 
 
 def is_json(text: Any) -> bool:
-    """Return whether `text` is complete, valid JSON."""
     try:
         json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -92,7 +90,6 @@ def text_parts(item: Item) -> dict[int, str]:
 
 
 def text_of(items: list[Item]) -> str:
-    """Return the text of all messages among the items."""
     texts = ("".join(text_parts(item).values()) for item in items if is_message(item))
     return BETWEEN_MESSAGES.join(text for text in texts if text)
 
@@ -122,7 +119,6 @@ def _cached(usage: Item) -> int:
 
 
 def incomplete_reason(response: Item) -> str | None:
-    """Return why the answer was cut short, or None if it was not."""
     if response.get("status") != "incomplete":
         return None
     details = response.get("incomplete_details")
@@ -217,7 +213,6 @@ class StreamReader(ABC):
             self.take(body, event.name)
 
     def take(self, body: Item, name: str) -> None:
-        """Read the body of an event with this name."""
         kind = body.get("type") or name or ("error" if "error" in body else "")
         handler = self.handlers.get(kind) if isinstance(kind, str) else None
         if handler is not None:

@@ -75,16 +75,13 @@ class ResponsesDialect(Dialect):
     reader = AnswerReader
 
     def headers(self, step: Step) -> dict[str, str]:
-        """Return also the token of the run."""
         return super().headers(step) | ({RUN_TOKEN_HEADER: step.run_token} if step.run_token else {})
 
     def write(self, step: Step) -> bytes:
-        """Return the step's body."""
         return step.body
 
     @staticmethod
     def read(request: Item) -> SentStep:
-        """Return what a body contains."""
         return SentStep(
             model=request["model"],
             instructions=request.get("instructions"),

@@ -41,7 +41,6 @@ class _Slot:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the item is complete."""
         if self.kind == _CALL:
             return self.is_done or self.are_arguments_whole
         return self.is_done or (bool(self.parts) and self.ended_parts >= self.parts.keys())
@@ -72,8 +71,6 @@ class _Slot:
 
 
 class AnswerReader(StreamReader):
-    """Reads the events of one stream into an answer."""
-
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
         super().__init__(seed=seed, faults=faults, on_text=on_text)
         self._slots: list[_Slot] = []
@@ -105,7 +102,6 @@ class AnswerReader(StreamReader):
         }
 
     def end(self) -> StepAnswer:
-        """Return the answer after the stream has ended; raise GatewayFault if it ended too early."""
         if self._response is None and not self._is_enough():
             raise self._faults.unreadable("its stream ended before the answer was complete.")
         output = self._whole or [slot.as_item() for slot in self._slots]
@@ -209,7 +205,6 @@ class AnswerReader(StreamReader):
             self._text_done({**body, "text": part.get("text")})
 
     def _part(self, slot: _Slot, index: int) -> TextBuffer:
-        """Return the text of a part so far."""
         part = slot.parts.get(index)
         if part is None:
             self._count_part()
@@ -297,7 +292,6 @@ class AnswerReader(StreamReader):
         raise self._faults.of_error(error or {key: body[key] for key in ("code", "message") if key in body})
 
     def take_whole(self, answer: Item) -> None:
-        """Read a whole response; raise GatewayFault for anything else."""
         status, output = answer.get("status", "completed"), answer.get("output")
         if answer.get("error") or status in ("failed", "cancelled"):
             raise self._faults.of_error(answer.get("error"))

@@ -86,7 +86,6 @@ class MissingGateway(Gateway):
         raise self._fault()
 
     async def check(self) -> None:
-        """Fail: no step can be taken."""
         raise self._fault()
 
     def _fault(self) -> GatewayFault:

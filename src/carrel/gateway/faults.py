@@ -74,7 +74,6 @@ class Faults:
         return fault
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
-        """Return the fault of a response with an error status."""
         head = f'The gateway "{self._name}" answered HTTP {status}'
         error = _error_in(body)
         quoted = self._quote(_message_of(error))
@@ -103,7 +102,6 @@ class Faults:
         return self._fault("gateway_failed", message, is_transient(error))
 
     def of_refusal(self, refusal: str) -> GatewayFault:
-        """Return the fault of a model that refused to answer."""
         return self._fault("model_refused", f"The model refused to answer{self._quote(refusal)}", False)
 
     def unreadable(self, why: str) -> GatewayFault:
@@ -148,7 +146,6 @@ class AgentFaults(Faults):
         return self._fault(code, f"{told} {hint}".rstrip(), retryable)
 
     def of_settings(self, why: str) -> GatewayFault:
-        """Return the fault of settings that cannot work."""
         return self._fault("gateway_misconfigured", f'The gateway "{self._name}" cannot be used. {why}', False)
 
     def of_timeout(self, seconds: float, *, retryable: bool = False) -> GatewayFault:

@@ -98,7 +98,6 @@ class OpenClawGateway(ModelGateway):
         return answer
 
     def _explained(self, fault: GatewayFault, agent: str) -> GatewayFault:
-        """Return a fault that also says which setting to change."""
         if fault.code == "gateway_not_found":
             hint = _NO_ENDPOINT
         elif "Unknown agent" in fault.message:

@@ -41,15 +41,12 @@ _ENDS = {
 
 
 class RemoteFaults(AgentFaults):
-    """Builds the faults of one gateway to a remote agent."""
-
     agent = "remote agent"
 
     def __init__(self, name: str, api_key: str) -> None:
         super().__init__(name, api_key, "the address of an A2A agent or of its card")
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
-        """Return the fault of a response with an error status."""
         if status == HTTPStatus.NOT_FOUND:
             hint = f"Check gateway.{self._name}.base_url: no A2A agent answers there."
             return self._fault("gateway_not_found", f'The gateway "{self._name}" answered HTTP {status}. {hint}', False)
@@ -60,7 +57,6 @@ class RemoteFaults(AgentFaults):
         return super().of_status(status, headers, body)
 
     def of_protocol(self, fault: a2a.A2aFault) -> GatewayFault:
-        """Return the fault of an error reported by the A2A protocol."""
         code, what = _REASONS.get(fault.reason, ("gateway_refused", "refused the message"))
         return self.of_agent(code, what, fault.message, retryable=code == "gateway_failed")
 
@@ -98,11 +94,9 @@ class RemoteConnection:
         return self._remote or await self.refresh()
 
     def forget(self) -> None:
-        """Discard the card, so that it is read again."""
         self._remote = None
 
     async def refresh(self) -> Remote:
-        """Read the card and return the agent."""
         card, card_url, address = await self._card()
         try:
             interface = a2a.choose_interface(card, card_url)
@@ -132,11 +126,9 @@ class RemoteConnection:
         return [task.id for task in tasks if task.id and not task.is_settled]
 
     async def cancel(self, remote: Remote, task_id: str) -> None:
-        """Ask the remote to cancel a task."""
         await self._request(remote, remote.codec.cancel(task_id), remote.codec.read_task)
 
     def stream(self, remote: Remote, request: a2a.A2aRequest) -> AbstractAsyncContextManager[StreamedReply]:
-        """Send a request and read its response while it arrives."""
         return self._wire.stream(
             request.method,
             request.url,

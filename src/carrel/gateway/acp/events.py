@@ -50,7 +50,6 @@ class PermissionRequest:
 
     @property
     def about(self) -> tuple[str, str]:
-        """The action that it asks for: name and arguments."""
         return name_of(self.said.get("kind")), described(self.said)
 
     def decide(self, is_allowed: bool | None) -> None:

@@ -5,27 +5,22 @@ from carrel.gateway.model import GatewayFault
 
 
 class AcpFaults(AgentFaults):
-    """Builds the faults of one gateway to a coding agent."""
-
     agent = "coding agent"
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "", "a program that speaks the Agent Client Protocol")
 
     def of_account(self) -> GatewayFault:
-        """Return the fault of an account that may not use the agent."""
         hint = f"The operator can add its slug to gateway.{self._name}.accounts."
         message = f'The gateway "{self._name}" is not for this account. {hint}'
         return self._fault("gateway_forbidden", message, False)
 
     def of_command(self, command: str) -> GatewayFault:
-        """Return the fault of a command that does not exist."""
         hint = f"Install it, or correct gateway.{self._name}.command."
         message = f'The gateway "{self._name}" cannot be started: there is no command {command}. {hint}'
         return GatewayFault("gateway_unreachable", message, retryable=True, unreachable=True)
 
     def of_full(self, programs_max: int) -> GatewayFault:
-        """Return the fault of a gateway whose programs are all busy."""
         message = f'All {programs_max} programs of the gateway "{self._name}" are busy.'
         return self._fault("gateway_unavailable", message, True)
 
@@ -34,7 +29,6 @@ class AcpFaults(AgentFaults):
         return self.of_agent("gateway_unavailable", "cannot be used", why, retryable=True)
 
     def of_login(self, why: str) -> GatewayFault:
-        """Return the fault of an agent that nobody has signed in."""
         hint = (
             "Sign in with the agent's own command, as the user that runs Carrel, or give it a key in an environment"
             f" variable that gateway.{self._name}.env names."

@@ -190,8 +190,6 @@ class AcpGateway(AgentGateway):
 
 
 class _Turn:
-    """One step at an agent."""
-
     def __init__(
         self, session: "AgentSession", message: AcpMessage, faults: AcpFaults, on_text: OnText, on_send: OnSend,
         on_action: OnAction,
@@ -331,7 +329,6 @@ class _Reply:
         return self.answer(_CUT_SHORT.get(reason))
 
     def answer(self, cut_short: str | None = None) -> StepAnswer:
-        """Return what was said and asked so far."""
         text = "".join(self._pieces)
         output = [*([message_item(text_part(text))] if text else []), *self._items]
         return build_answer(output, {"model": self._name} | incomplete(cut_short), seed="", faults=self._faults)

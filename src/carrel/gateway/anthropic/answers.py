@@ -37,7 +37,6 @@ class _Block:
 
     @property
     def kind(self) -> str:
-        """The type of the block."""
         return str(self.given.get("type", ""))
 
     def as_item(self) -> Item | None:
@@ -56,8 +55,6 @@ class _Block:
 
 
 class MessagesReader(StreamReader):
-    """Reads the events of one answer, or all of it."""
-
     ends_with_mark = False
 
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
@@ -77,7 +74,6 @@ class MessagesReader(StreamReader):
         }
 
     def take_whole(self, answer: Item) -> None:
-        """Read a whole message; raise GatewayFault for anything else."""
         if answer.get("type") == "error" or answer.get("error"):
             self._error(answer)
         self._message_start({"message": answer})
@@ -89,7 +85,6 @@ class MessagesReader(StreamReader):
         self._message_delta({"delta": answer})
 
     def end(self) -> StepAnswer:
-        """Return the answer once all was read; raise GatewayFault if something is missing."""
         if not self._stop_reason and not (self.is_finished and self._blocks):
             raise self._faults.unreadable("its stream ended before the answer was complete.")
         items = self._items()

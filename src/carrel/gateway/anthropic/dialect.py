@@ -52,7 +52,6 @@ class AnthropicDialect(Dialect):
 
     @property
     def authorization(self) -> dict[str, str]:
-        """The headers with the API version and the key."""
         key = self._settings.api_key
         return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
 
@@ -81,7 +80,6 @@ class AnthropicDialect(Dialect):
 
     @staticmethod
     def read(request: Item) -> SentStep:
-        """Return what a request contains."""
         system = [block["text"] for block in request.get("system", ())]
         return SentStep(
             model=request["model"],
@@ -119,7 +117,6 @@ def _messages(prompt: Prompt) -> list[Item]:
 
 
 def _mark(content: list[Item]) -> None:
-    """Mark the last block that may carry a mark."""
     last = next((at for at in reversed(range(len(content))) if content[at]["type"] not in _THOUGHTS), None)
     if last is not None:
         content[last] = content[last] | _CACHED

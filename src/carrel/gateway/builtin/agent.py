@@ -50,7 +50,6 @@ class BuiltinGateway(Gateway):
         self.name = name
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
-        """Return the answer, which depends on the step only."""
         try:
             view = read_view(step)
         except (ValueError, RecursionError):

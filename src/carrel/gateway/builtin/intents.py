@@ -28,8 +28,6 @@ _USE = re.compile(r"use[ \t]+(?P<tool>[A-Za-z][\w.-]*)[ \t]*(?P<brace>\{)?", re.
 
 
 class ToolRequest(NamedTuple):
-    """A tool to call and its arguments."""
-
     tool: str
     arguments: Arguments
 

@@ -19,7 +19,6 @@ _SPELLED = {"in_progress": "in progress", "review": "in review", "inbox": "in th
 
 
 def describe(result: Result) -> str:
-    """Return a result as text for a person."""
     parsed = json_value(result.output)
     if parsed is None:
         return f"{result.tool} returned: {clip(result.output.strip(), TEXT_CHARS_MAX) or 'nothing'}"

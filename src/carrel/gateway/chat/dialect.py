@@ -53,7 +53,6 @@ class ChatDialect(Dialect):
     reader = ChatReader
 
     def write(self, step: Step) -> bytes:
-        """Return the step as a chat request."""
         prompt = read_prompt(step, has_context=True)
         host = urlsplit(self._settings.base_url.strip()).hostname or ""
         names = next((names for domain, names in _NAMES.items() if host.endswith(domain)), Names())
@@ -73,7 +72,6 @@ class ChatDialect(Dialect):
 
     @staticmethod
     def read(request: Item) -> SentStep:
-        """Return what a chat request contains."""
         messages = request["messages"]
         # Context messages have this role as well, but are never first.
         system = [message["content"] for message in messages[:1] if message["role"] == "system"]

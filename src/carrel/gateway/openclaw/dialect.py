@@ -44,7 +44,6 @@ def name_at_gateway(name: str) -> str:
 
 
 def own_name(name: str) -> str:
-    """Return our name of a called tool."""
     return name.removeprefix(PREFIX)
 
 
@@ -60,7 +59,6 @@ class _Named(Struct):
 
 
 def model_of(step: Step) -> str:
-    """Return the model that a step names."""
     return msgspec.json.decode(step.body, type=_Named).model
 
 
@@ -98,7 +96,6 @@ class OpenClawDialect(Dialect):
 
     @staticmethod
     def read(request: Item) -> SentStep:
-        """Return what a request contains."""
         return SentStep(
             model=request["model"],
             instructions=request["instructions"] or None,
