@@ -35,22 +35,30 @@ for _name in ("mcp", "client", "httpx2"):
 
 
 class Session:
-    def __init__(
-        self, name: str, settings: McpServerSettings, secrets: tuple[str, ...], client: Client, life: "Lifecycle"
-    ) -> None:  # fmt: skip
+    """A connected server; `changed` says that its tools have changed."""
+
+    def __init__(self, name: str, settings: McpServerSettings, launch: Launch) -> None:
         self._name = name
         self._settings = settings
-        self._secrets = secrets
-        self._client = client
-        self._guard = life.guard
+        self._secrets = launch.secrets
+        self.changed = asyncio.Event()
+        messages_max, bytes_max = limits.MCP_UNASKED_MESSAGES_MAX, limits.MCP_RECEIVED_BYTES_MAX
+        self.guard = FloodGuard(messages_max=messages_max, bytes_max=bytes_max, seconds=limits.MCP_FLOOD_SECONDS)
+        self.stream: _GuardedStream | None = None
+        self.client = Client(
+            _streams(settings, launch, self),
+            message_handler=self._noted,
+            client_info=mcp_types.Implementation(name="carrel", version=__version__),
+            cache=None,
+        )
 
     async def list_tools(self, written: Collection[str], taken: Collection[str]) -> Listed:
         """Return the tools that the server offers now; see `read_tools`."""
         tools: list[mcp_types.Tool] = []
         cursor = None
         for _ in range(limits.MCP_TOOL_PAGES_MAX):
-            self._guard.asked()
-            page = await self._client.session.list_tools(params=mcp_types.PaginatedRequestParams(cursor=cursor))
+            self.guard.asked()
+            page = await self.client.session.list_tools(params=mcp_types.PaginatedRequestParams(cursor=cursor))
             tools += page.tools
             cursor = page.next_cursor
             if cursor is None:
@@ -60,11 +68,11 @@ class Session:
     async def call(self, tool: str, arguments: dict[str, Any]) -> CallResult:
         """Call a tool; raise CallFailed if there is no result."""
         request = mcp_types.CallToolRequest(params=mcp_types.CallToolRequestParams(name=tool, arguments=arguments))
-        self._guard.asked()
+        self.guard.asked()
         try:
             # Not the client's own call_tool: it checks results by patterns that the server wrote, which may take any
             # time, and meanwhile answers questions of the server.
-            result = await self._client.session.send_request(request, mcp_types.CallToolResult)
+            result = await self.client.session.send_request(request, mcp_types.CallToolResult)
         except MCPError as error:
             is_unknown = error.code == mcp_types.CONNECTION_CLOSED
             said = "It closed the connection during the call." if is_unknown else error.message
@@ -72,16 +80,6 @@ class Session:
         except ValidationError as error:
             raise CallFailed("It answered with something that is no result of a tool.", is_unknown=True) from error
         return read_result(tool, result, self._secrets)
-
-
-class Lifecycle:
-    """Events of a connected server: its end, and that its tools have `changed`."""
-
-    def __init__(self) -> None:
-        self.changed = asyncio.Event()
-        messages_max, bytes_max = limits.MCP_UNASKED_MESSAGES_MAX, limits.MCP_RECEIVED_BYTES_MAX
-        self.guard = FloodGuard(messages_max=messages_max, bytes_max=bytes_max, seconds=limits.MCP_FLOOD_SECONDS)
-        self.stream: _GuardedStream | None = None
 
     @property
     def is_over(self) -> bool:
@@ -93,7 +91,7 @@ class Lifecycle:
         await self.stream.ended.wait()
         return self.stream.fault
 
-    async def noted(self, message: IncomingMessage) -> None:
+    async def _noted(self, message: IncomingMessage) -> None:
         """Note a message that the server sends unasked."""
         if isinstance(message, mcp_types.ToolListChangedNotification):
             self.changed.set()
@@ -145,51 +143,43 @@ class _GuardedStream:
 
 
 @asynccontextmanager
-async def open_session(
-    name: str, settings: McpServerSettings, launch: Launch
-) -> AsyncIterator[tuple[Session, Lifecycle]]:  # fmt: skip
+async def open_session(name: str, settings: McpServerSettings, launch: Launch) -> AsyncIterator[Session]:
     """Connect to a server; raise ProgramFault if that fails or takes too long, or the connection breaks."""
-    life, bound = Lifecycle(), asyncio.timeout(settings.start_seconds)
+    session, bound = Session(name, settings, launch), asyncio.timeout(settings.start_seconds)
     try:
         async with AsyncExitStack() as stack:
-            client = Client(
-                _streams(settings, launch, life),
-                message_handler=life.noted,
-                client_info=mcp_types.Implementation(name="carrel", version=__version__),
-                cache=None,
-            )
             async with bound:
-                await stack.enter_async_context(client)
-            yield Session(name, settings, launch.secrets, client, life), life
+                await stack.enter_async_context(session.client)
+            yield session
     except TimeoutError as error:
         if not bound.expired():
             raise
         message = f"It did not get ready within {settings.start_seconds} seconds (mcp.{name}.start_seconds)."
         raise ProgramFault(message) from error
     except Exception as error:  # boundary: whatever a server does, only that server becomes unusable
-        raise ProgramFault(_why(error, life)) from error
+        raise ProgramFault(_why(error, session)) from error
 
 
 @asynccontextmanager
-async def _streams(settings: McpServerSettings, launch: Launch, life: Lifecycle) -> AsyncIterator[TransportStreams]:
+async def _streams(settings: McpServerSettings, launch: Launch, session: Session) -> AsyncIterator[TransportStreams]:
     async with AsyncExitStack() as stack:
         if launch.program is not None:
-            streams = program_streams(launch.program, life.guard)
+            streams = program_streams(launch.program, session.guard)
         else:
             bytes_max = limits.MCP_MESSAGE_BYTES_MAX
             http = await stack.enter_async_context(sdk_client(launch.headers, bytes_max))
             streams = streamable_http_client(settings.url, http_client=http, max_sse_event_size=bytes_max)
         received, sent = await stack.enter_async_context(streams)
-        life.stream = _GuardedStream(received, life.guard)
-        yield life.stream, sent
+        session.stream = _GuardedStream(received, session.guard)
+        yield session.stream, sent
 
 
-def _why(error: BaseException, life: Lifecycle) -> str:
+def _why(error: BaseException, session: Session) -> str:
     """Return why a server cannot be used, in one line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, ProgramFault):
         return str(error)
-    if isinstance(error, MCPError) and life.stream is not None and life.stream.ended.is_set():
-        return life.stream.fault
+    if isinstance(error, MCPError) and session.stream is not None and session.stream.ended.is_set():
+        return session.stream.fault
     return clip(redact(one_line(f"{type(error).__name__}: {error}")), limits.ERROR_CHARS_MAX)
