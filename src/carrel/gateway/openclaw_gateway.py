@@ -5,7 +5,6 @@ Our sessions are called `agent:<its agent>:carrel:<ours>`. OpenClaw lower-cases 
 capital letter written as `^` and the small letter.
 """
 
-import re
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
@@ -28,8 +27,6 @@ _NO_ENDPOINT = "Its endpoint for responses is off: set gateway.http.endpoints.re
 NAMESPACE = "carrel:"
 _LANE = "agent:"
 _COLON, _CAPITAL = "~", "^"
-_ENCODED_CAPITAL = re.compile(r"\^([a-z])")
-_AT_GATEWAY = re.compile(r"(?:agent:[^:]+:)?carrel:([^:]+)")
 
 
 class OpenClawGateway(ModelGateway):
@@ -120,11 +117,3 @@ def _segment(address: str) -> str:
         return address
     plain = address.removeprefix(_LANE).replace(":", _COLON)
     return "".join(_CAPITAL + char.lower() if "A" <= char <= "Z" else char for char in plain)
-
-
-def address_of(key: str) -> str | None:
-    """Return our address for a key at the gateway; None for any other session."""
-    found = _AT_GATEWAY.fullmatch(key)
-    if found is None:
-        return None
-    return _LANE + _ENCODED_CAPITAL.sub(lambda small: small[1].upper(), found[1]).replace(_COLON, ":")
