@@ -277,8 +277,8 @@ def test_a_reported_failure_is_retryable_only_if_it_is_a_server_error(error: Any
         fault = fault_of(delta("Half"), event)
         assert (fault.code, fault.retryable) == ("gateway_failed", retryable)
     with pytest.raises(GatewayFault) as caught:
-        AnswerReader.read_whole(
-            json.dumps({"status": "failed", "error": error}).encode(), seed="", faults=FAULTS, on_text=print
+        AnswerReader(seed="", faults=FAULTS, on_text=print).read_whole(
+            json.dumps({"status": "failed", "error": error}).encode()
         )
     assert caught.value.retryable is retryable
 
@@ -315,7 +315,7 @@ def test_a_key_repeated_by_the_server_is_removed_from_the_error() -> None:
 )
 def test_a_body_without_a_finished_response_is_unreadable(body: bytes) -> None:
     with pytest.raises(GatewayFault) as caught:
-        AnswerReader.read_whole(body, seed="", faults=FAULTS, on_text=print)
+        AnswerReader(seed="", faults=FAULTS, on_text=print).read_whole(body)
     assert (caught.value.code, caught.value.retryable) == ("gateway_unreadable", True)
 
 

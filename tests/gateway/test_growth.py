@@ -276,7 +276,7 @@ def test_an_answer_of_too_many_items_or_parts_is_refused(flood: Event) -> None:
 def test_a_plain_body_is_read_in_linear_time(item: Event) -> None:
     def shape(n: int) -> Work:
         body = json.dumps({"output": [message(content="a"), *[item] * n]}).encode()
-        return lambda: AnswerReader.read_whole(body, seed="seed", faults=FAULTS, on_text=lambda text: None)
+        return lambda: AnswerReader(seed="seed", faults=FAULTS, on_text=lambda text: None).read_whole(body)
 
     shown_to_be_linear(shape, 1_000)
 

@@ -24,7 +24,6 @@ def address_of(settings: McpServerSettings) -> str:
 
 
 def launch_of(name: str, settings: McpServerSettings, env: Mapping[str, str] = os.environ) -> Launch:
-    """Return how to reach a server; raise ProgramFault naming the setting if a variable is missing."""
     if missing := missing_variable((*settings.env, *settings.headers.values()), env):
         where = "env" if missing in settings.env else "headers"
         raise ProgramFault(f"mcp.{name}.{where} names the environment variable {missing}, which is not set.")

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
-from functools import cache
 from importlib import import_module
 from logging import INFO, WARNING, getLogger
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from carrel.kernel.settings import McpServerSettings
 from carrel.programs import ProgramFault
 
 if TYPE_CHECKING:
-    from carrel.connectors.session import Lifecycle, Session
+    from carrel.connectors.session import Session
 
 _log = getLogger("carrel.connectors")
 # Reasons why a server ends without a fault of its own.
@@ -49,7 +48,6 @@ class Server:
         self._since = clock.now_ms()
 
     def state(self) -> ConnectorState:
-        """Return the server's state, as people see it."""
         running = self._life
         if running is not None and running.settled.is_set() and running.session is not None:
             status = "ok"
@@ -90,13 +88,13 @@ class Server:
         The tools of a server that died are still offered: it is restarted for the call.
         """
         running = self._life
-        if running is None or running.life is None:
+        if running is None or running.session is None:
             return self.offered
         if running.is_stale:
             return None
         if elapsed_seconds() - self._listed_at > limits.MCP_LIST_AGAIN_SECONDS:
             # Not every server announces changed tools. This run continues with the known ones.
-            running.life.changed.set()
+            running.session.changed.set()
         return self.offered
 
     async def check(self) -> str | None:
@@ -106,9 +104,9 @@ class Server:
             running = await self._ready()
         except ProgramFault as fault:
             return str(fault)
-        if self._starts == starts and running.life is not None:
+        if self._starts == starts and running.session is not None:
             listed_at, seconds = self._listed_at, limits.MCP_LIST_PAUSE_SECONDS + self.settings.start_seconds
-            running.life.changed.set()
+            running.session.changed.set()
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await running.until_listed()
@@ -145,7 +143,6 @@ class Server:
         return result
 
     def end(self) -> None:
-        """End it because its settings no longer apply."""
         if self._life is not None:
             self._life.stop(_REPLACED)
 
@@ -186,13 +183,14 @@ class Server:
         began = elapsed_seconds()
         try:
             launch = launch_of(self.name, self.settings)
-            opened = (await asyncio.to_thread(_load)).open_session(self.name, self.settings, launch)
-            async with opened as (session, life):
+            # It imports the SDK, which is slow.
+            code = await asyncio.to_thread(import_module, "carrel.connectors.session")
+            async with code.open_session(self.name, self.settings, launch) as session:
                 async with asyncio.timeout(self.settings.start_seconds):
                     await self._list(session)
-                running.session, running.life = session, life
+                running.session = session
                 self._settle(running)
-                fault = await self._watch(running, session, life)
+                fault = await self._watch(running, session)
                 # Reported at once, although the program may take a while to end.
                 self._ended(running, fault, lived=elapsed_seconds() - began)
         except ProgramFault as error:
@@ -224,22 +222,22 @@ class Server:
         level = INFO if fault in (_ENDED, _REPLACED) else WARNING
         _log.log(level, "connector_ended", extra={"connector": self.name, "reason": fault})
 
-    async def _watch(self, running: "_Run", session: "Session", life: "Lifecycle") -> str:
+    async def _watch(self, running: "_Run", session: "Session") -> str:
         """Wait for the end and return its reason; list the tools again when they may have changed."""
         async with asyncio.TaskGroup() as group:
-            ended = group.create_task(life.until_ended())
+            ended = group.create_task(session.until_ended())
             stopped = group.create_task(running.stopped.wait())
-            listing = group.create_task(self._keep_listed(running, session, life))
+            listing = group.create_task(self._keep_listed(running, session))
             await asyncio.wait((ended, stopped), return_when=asyncio.FIRST_COMPLETED)
             fault = running.stop_reason if stopped.done() else ended.result()
             for task in (ended, stopped, listing):
                 task.cancel()
         return fault
 
-    async def _keep_listed(self, running: "_Run", session: "Session", life: "Lifecycle") -> None:
+    async def _keep_listed(self, running: "_Run", session: "Session") -> None:
         while True:
-            await life.changed.wait()
-            life.changed.clear()
+            await session.changed.wait()
+            session.changed.clear()
             running.listed.clear()
             try:
                 async with asyncio.timeout(self.settings.start_seconds):
@@ -271,19 +269,19 @@ class _Run:
         self.listed = asyncio.Event()
         self.listed.set()
         self.stop_reason = ""
-        self.life: Lifecycle | None = None
         self.session: Session | None = None
         self.unanswered = 0
 
     @property
     def is_over(self) -> bool:
         """Whether its connection has ended; the program ends soon after."""
-        return self.stopped.is_set() or (self.life is not None and self.life.is_over)
+        has_lost_it = self.session is not None and self.session.is_over
+        return self.stopped.is_set() or self.ended.is_set() or has_lost_it
 
     @property
     def is_stale(self) -> bool:
         """Whether it has announced changed tools that were not listed yet."""
-        return not self.listed.is_set() or (self.life is not None and self.life.changed.is_set())
+        return not self.listed.is_set() or (self.session is not None and self.session.changed.is_set())
 
     async def until_listed(self) -> None:
         """Wait until its current tools are listed, or until it has ended."""
@@ -296,9 +294,3 @@ class _Run:
         """End it, with the reason that people are shown."""
         self.stop_reason = reason
         self.stopped.set()
-
-
-@cache
-def _load() -> Any:
-    """Import the SDK; slow, so only on use."""
-    return import_module("carrel.connectors.session")

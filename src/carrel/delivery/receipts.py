@@ -166,7 +166,7 @@ def _step(row: StepRow, context: ShownContext, with_body: bool) -> ReceiptStep:
         instructions_sha256=row.instructions_sha256 if has_instructions else "",
         instructions=sent.instructions,
         input=sent.input,
-        tools=list(sent.tools),
+        tools=[tool["name"] for tool in sent.tools],
         left_out=list(sent.left_out),
         history_omitted=row.history_omitted,
         body_sha256=row.body_sha256,

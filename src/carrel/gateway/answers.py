@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from carrel.gateway.faults import Faults
-from carrel.gateway.items import incomplete
+from carrel.gateway.items import incomplete, json_value
 from carrel.gateway.model import Call, Item, OnText, StepAnswer
 from carrel.kernel import ServerEvent, Usage, clip, one_line
 
@@ -61,7 +61,6 @@ def _with_whole_characters(output: list[Item]) -> list[Item]:
 
 
 def is_call(item: Item) -> bool:
-    """Return whether the item is a call of one of our tools."""
     return item.get("type") == "function_call"
 
 
@@ -71,7 +70,6 @@ def is_message(item: Item) -> bool:
 
 
 def is_json(text: Any) -> bool:
-    """Return whether `text` is complete, valid JSON."""
     try:
         json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -92,7 +90,6 @@ def text_parts(item: Item) -> dict[int, str]:
 
 
 def text_of(items: list[Item]) -> str:
-    """Return the text of all messages among the items."""
     texts = ("".join(text_parts(item).values()) for item in items if is_message(item))
     return BETWEEN_MESSAGES.join(text for text in texts if text)
 
@@ -122,7 +119,6 @@ def _cached(usage: Item) -> int:
 
 
 def incomplete_reason(response: Item) -> str | None:
-    """Return why the answer was cut short, or None if it was not."""
     if response.get("status") != "incomplete":
         return None
     details = response.get("incomplete_details")
@@ -212,16 +208,11 @@ class StreamReader(ABC):
         if self.ends_with_mark and event.text.strip() == "[DONE]":
             self.is_finished = True
             return
-        try:
-            body = json.loads(event.text)
-        except (ValueError, RecursionError):
-            # Some servers send pings that are not JSON; if something really is missing, `end` notices.
-            return
-        if isinstance(body, dict):
+        # Some servers send pings that are not JSON; if something really is missing, `end` notices.
+        if isinstance(body := json_value(event.text), dict):
             self.take(body, event.name)
 
     def take(self, body: Item, name: str) -> None:
-        """Read the body of an event with this name."""
         kind = body.get("type") or name or ("error" if "error" in body else "")
         handler = self.handlers.get(kind) if isinstance(kind, str) else None
         if handler is not None:
@@ -231,35 +222,19 @@ class StreamReader(ABC):
     def end(self) -> StepAnswer:
         """Return the answer once all was read; raise GatewayFault if something is missing."""
 
-    @classmethod
-    @abstractmethod
-    def read_whole(cls, body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
-        """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
-
-
-class WholeReader(StreamReader):
-    """A reader that also reads a whole answer, like the events of a stream."""
-
     @abstractmethod
     def take_whole(self, answer: Item) -> None:
         """Read a whole answer; raise GatewayFault for anything else."""
 
-    @classmethod
-    def read_whole(cls, body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
+    def read_whole(self, body: bytes) -> StepAnswer:
         """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
-        reader = cls(seed=seed, faults=faults, on_text=on_text)
-        reader.take_whole(read_object(body, faults))
+        try:
+            answer = json.loads(body)
+        except (ValueError, RecursionError):
+            raise self._faults.unreadable("its body is not JSON.") from None
+        if not isinstance(answer, dict):
+            raise self._faults.unreadable("its body is not a JSON object.")
+        self.take_whole(answer)
         # A whole body is complete, even if the server does not say why the answer ended.
-        reader.is_finished = True
-        return reader.end()
-
-
-def read_object(body: bytes, faults: Faults) -> Item:
-    """Return the JSON object in a body; raise GatewayFault for anything else."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError):
-        raise faults.unreadable("its body is not JSON.") from None
-    if not isinstance(found, dict):
-        raise faults.unreadable("its body is not a JSON object.")
-    return found
+        self.is_finished = True
+        return self.end()

@@ -11,7 +11,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import StreamReader, build_answer, is_call, is_json, is_message, read_object, text_parts
+from carrel.gateway.answers import StreamReader, build_answer, is_call, is_json, is_message, text_of, text_parts
 from carrel.gateway.faults import Faults
 from carrel.gateway.items import text_part
 from carrel.gateway.model import Item, OnText, StepAnswer
@@ -41,7 +41,6 @@ class _Slot:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the item is complete."""
         if self.kind == _CALL:
             return self.is_done or self.are_arguments_whole
         return self.is_done or (bool(self.parts) and self.ended_parts >= self.parts.keys())
@@ -72,8 +71,6 @@ class _Slot:
 
 
 class AnswerReader(StreamReader):
-    """Reads the events of one stream into an answer."""
-
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
         super().__init__(seed=seed, faults=faults, on_text=on_text)
         self._slots: list[_Slot] = []
@@ -84,6 +81,8 @@ class AnswerReader(StreamReader):
         self._by_index: dict[int, _Slot] = {}
         self._response: Item | None = None
         self._head: Item = {}
+        # The items of an answer that was not streamed.
+        self._whole: list[Item] = []
         self.handlers = {
             "response.created": self._created,
             "response.output_item.added": self._item_added,
@@ -103,10 +102,9 @@ class AnswerReader(StreamReader):
         }
 
     def end(self) -> StepAnswer:
-        """Return the answer after the stream has ended; raise GatewayFault if it ended too early."""
         if self._response is None and not self._is_enough():
             raise self._faults.unreadable("its stream ended before the answer was complete.")
-        output = [slot.as_item() for slot in self._slots]
+        output = self._whole or [slot.as_item() for slot in self._slots]
         return build_answer(output, {**self._head, **(self._response or {})}, seed=self._seed, faults=self._faults)
 
     def _is_enough(self) -> bool:
@@ -207,7 +205,6 @@ class AnswerReader(StreamReader):
             self._text_done({**body, "text": part.get("text")})
 
     def _part(self, slot: _Slot, index: int) -> TextBuffer:
-        """Return the text of a part so far."""
         part = slot.parts.get(index)
         if part is None:
             self._count_part()
@@ -294,21 +291,15 @@ class AnswerReader(StreamReader):
         error: Any = response.get("error") if isinstance(response, dict) else body.get("error")
         raise self._faults.of_error(error or {key: body[key] for key in ("code", "message") if key in body})
 
-    @classmethod
-    def read_whole(cls, body: bytes, *, seed: str, faults: Faults, on_text: OnText) -> StepAnswer:
-        """Return the answer in a plain JSON body; raise GatewayFault if it contains none."""
-        response = read_object(body, faults)
-        status = response.get("status", "completed")
-        if response.get("error") or status in ("failed", "cancelled"):
-            raise faults.of_error(response.get("error"))
-        output = response.get("output")
+    def take_whole(self, answer: Item) -> None:
+        status, output = answer.get("status", "completed"), answer.get("output")
+        if answer.get("error") or status in ("failed", "cancelled"):
+            raise self._faults.of_error(answer.get("error"))
         if not isinstance(output, list) or status not in ("completed", "incomplete"):
-            raise faults.unreadable("its body does not contain a finished response.")
-        items = [item for item in output if isinstance(item, dict)]
-        answer = build_answer(items, response, seed=seed, faults=faults)
-        if answer.text:
-            on_text(answer.text)
-        return answer
+            raise self._faults.unreadable("its body does not contain a finished response.")
+        self._response, self._whole = answer, [item for item in output if isinstance(item, dict)]
+        if text := text_of(self._whole):
+            self._live.emit(self, text)
 
 
 def _kind_of(item: Item) -> str:

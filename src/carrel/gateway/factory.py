@@ -9,10 +9,8 @@ from msgspec import structs
 
 from carrel.gateway.a2a.gateway import A2aGateway
 from carrel.gateway.acp.gateway import AcpGateway, Start
-from carrel.gateway.anthropic.dialect import AnthropicDialect
 from carrel.gateway.builtin.agent import BuiltinGateway
-from carrel.gateway.chat.dialect import ChatDialect
-from carrel.gateway.dialect import ResponsesDialect
+from carrel.gateway.dialects import DIALECTS
 from carrel.gateway.model import Gateway, GatewayFault, OnSend, OnText, Step, keep_nothing
 from carrel.gateway.model_gateway import ModelGateway
 from carrel.gateway.openclaw_gateway import OpenClawGateway
@@ -44,17 +42,11 @@ def open_gateway(
         return AcpGateway(name, settings, start, env)
     settings = structs.replace(settings, api_key=gateway_key(name, settings, env))
     _check(name, settings)
-    match settings.kind:
-        case "a2a":
-            return A2aGateway(name, settings, wire)
-        case "openclaw":
-            return OpenClawGateway(name, settings, wire)
-        case "chat":
-            return ModelGateway(name, settings, wire, ChatDialect(settings))
-        case "anthropic":
-            return ModelGateway(name, settings, wire, AnthropicDialect(settings))
-        case _:
-            return ModelGateway(name, settings, wire, ResponsesDialect())
+    if settings.kind == "a2a":
+        return A2aGateway(name, settings, wire)
+    if settings.kind == "openclaw":
+        return OpenClawGateway(name, settings, wire)
+    return ModelGateway(name, settings, wire, DIALECTS[settings.kind](settings))
 
 
 def gateway_key(name: str, settings: GatewaySettings, env: Mapping[str, str] = os.environ) -> str:
@@ -94,7 +86,6 @@ class MissingGateway(Gateway):
         raise self._fault()
 
     async def check(self) -> None:
-        """Fail: no step can be taken."""
         raise self._fault()
 
     def _fault(self) -> GatewayFault:

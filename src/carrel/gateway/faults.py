@@ -74,7 +74,6 @@ class Faults:
         return fault
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
-        """Return the fault of a response with an error status."""
         head = f'The gateway "{self._name}" answered HTTP {status}'
         error = _error_in(body)
         quoted = self._quote(_message_of(error))
@@ -103,7 +102,6 @@ class Faults:
         return self._fault("gateway_failed", message, is_transient(error))
 
     def of_refusal(self, refusal: str) -> GatewayFault:
-        """Return the fault of a model that refused to answer."""
         return self._fault("model_refused", f"The model refused to answer{self._quote(refusal)}", False)
 
     def unreadable(self, why: str) -> GatewayFault:
@@ -133,6 +131,28 @@ class Faults:
             message = message.replace(self._api_key, "[redacted]")
         shown = clip(redact(one_line(message)), QUOTE_CHARS_MAX)
         return f": {shown}{'' if shown[-1] in '.!?…' else '.'}" if shown else "."
+
+
+class AgentFaults(Faults):
+    """Builds the faults of one gateway to an agent that works by itself; `agent` says of which kind."""
+
+    agent: str
+
+    def of_agent(
+        self, code: str, what: str, why: str = "", hint: str = "", *, retryable: bool = False
+    ) -> GatewayFault:  # fmt: skip
+        """Return the fault of something that the agent did: what it said about it, and what to do."""
+        told = f'The {self.agent} of gateway "{self._name}" {what}{self._quote(why)}'
+        return self._fault(code, f"{told} {hint}".rstrip(), retryable)
+
+    def of_settings(self, why: str) -> GatewayFault:
+        return self._fault("gateway_misconfigured", f'The gateway "{self._name}" cannot be used. {why}', False)
+
+    def of_timeout(self, seconds: float, *, retryable: bool = False) -> GatewayFault:
+        """Return the fault of work that took too long; work that was started is not started again."""
+        what = f"did not finish within {seconds:g} seconds"
+        hint = f"Raise gateway.{self._name}.timeout_seconds if its work needs longer."
+        return self.of_agent("gateway_timeout", what, hint=hint, retryable=retryable)
 
 
 def is_too_long(error: Any) -> bool:

@@ -20,17 +20,14 @@ _NOT_SENT = re.compile(rf"{re.escape(NOT_SENT)}(?P<name>.*)\. This model cannot 
 
 
 def text_part(text: str) -> Item:
-    """Return a text of the model."""
     return {"type": "output_text", "text": text, "annotations": []}
 
 
 def message_item(*parts: Item) -> Item:
-    """Return a message of the model."""
     return {"type": "message", "role": "assistant", "status": "completed", "content": list(parts)}
 
 
 def call_item(call_id: str, name: str, arguments: str) -> Item:
-    """Return a call of the model."""
     call = {"type": "function_call", "call_id": call_id, "name": name}
     return call | {"arguments": arguments, "status": "completed"}
 
@@ -41,18 +38,15 @@ def thought_item(text: str, **more: str) -> Item:
 
 
 def input_text(text: str) -> Item:
-    """Return a text that the model was sent."""
     return {"type": "input_text", "text": text}
 
 
 def input_file(address: str, name: str | None = None) -> Item:
-    """Return a file that the model was sent, by its URL."""
     named = {} if name is None else {"filename": name}
     return {"type": "input_file", "file_data" if address.startswith("data:") else "file_url": address} | named
 
 
 def input_image(address: str, detail: str = "auto") -> Item:
-    """Return an image that the model was sent, by its URL."""
     return {"type": "input_image", "image_url": address, "detail": detail}
 
 
@@ -61,17 +55,21 @@ def incomplete(reason: str | None) -> Item:
     return {"status": "incomplete", "incomplete_details": {"reason": reason}} if reason else {}
 
 
+def json_value(text: Any) -> Any:
+    """Return the value of a JSON text; None for anything else."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError, RecursionError):
+        return None
+
+
 def json_object(text: Any) -> Item:
     """Return the object in a JSON text; an empty one for anything else."""
-    try:
-        found = json.loads(text)
-    except (ValueError, TypeError, RecursionError):
-        return {}
+    found = json_value(text)
     return found if isinstance(found, dict) else {}
 
 
 def data_url(media_type: str, data: str) -> str:
-    """Return the URL of embedded base64."""
     return f"data:{media_type};base64,{data}"
 
 

@@ -82,13 +82,13 @@ class StepAnswer(Struct, frozen=True, kw_only=True):
 class SentStep(Struct, frozen=True, kw_only=True):
     """What a gateway was sent in one step, and which parts of the request could not be sent.
 
-    `input` is in the form of Open Responses; it is empty if nothing was sent.
+    `input` and `tools` are in the form of Open Responses; they are empty if nothing was sent.
     """
 
     model: str = ""
     instructions: str | None = None
     input: Any
-    tools: tuple[str, ...] = ()
+    tools: list[Item] = []
     left_out: tuple[str, ...] = ()
 
 

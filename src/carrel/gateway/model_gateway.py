@@ -1,6 +1,5 @@
 """The gateway to a model server: one POST per step in the server's dialect, answered by a stream or plain JSON."""
 
-import json
 import re
 from contextlib import aclosing
 from hashlib import sha256
@@ -12,9 +11,8 @@ from msgspec import structs
 
 from carrel.gateway.dialect import Dialect
 from carrel.gateway.faults import Faults
-from carrel.gateway.items import NOT_SENT
+from carrel.gateway.items import NOT_SENT, json_value
 from carrel.gateway.model import Gateway, OnSend, OnText, Step, StepAnswer, keep_nothing
-from carrel.gateway.stored_request import read_stored_request
 from carrel.kernel import REDACTED, EventReader
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import StreamedReply, Wire, WireFault
@@ -30,7 +28,7 @@ _VERSION = re.compile(r"/v\d+(?:alpha|beta)?\d*$")
 _STREAM_STARTS = (b"event:", b"data:", b"id:", b"retry:", b":")
 
 
-class ModelGateway:
+class ModelGateway(Gateway):
     """Takes steps at a model server."""
 
     takes_context = True
@@ -43,7 +41,7 @@ class ModelGateway:
         self._dialect = dialect
         self._url = endpoint(settings.base_url, dialect.path)
         self._models_url = endpoint(settings.base_url, dialect.path, dialect.models_path)
-        self._authorization = dialect.authorization(settings.api_key)
+        self._authorization = dialect.authorization
         # Model -> context window in tokens, as its server last reported.
         self.windows: dict[str, int] = {}
         self._faults = Faults(name, settings.api_key, dialect.server)
@@ -85,13 +83,10 @@ class ModelGateway:
         listed = listed_models(body) if status == HTTPStatus.OK else ()
         return tuple(dict.fromkeys(model for model in (*configured, *listed) if model))[:MODELS_MAX]
 
-    async def close(self) -> None:
-        """Do nothing: nothing is kept between steps."""
-
     def _left_out(self, body: bytes) -> tuple[str, ...]:
         """Return the files that were left out. A body may be large, so it is read only if some may be missing."""
         may_lack = self.translates and NOT_SENT.encode() in body
-        return read_stored_request(self._settings.kind, body.decode()).left_out if may_lack else ()
+        return self._dialect.read_sent(body.decode()).left_out if may_lack else ()
 
     async def _list(self) -> tuple[int, bytes]:
         url, headers = self._models_url, self._authorization
@@ -120,7 +115,7 @@ class ModelGateway:
             return reader.end()
         body = await reply.read()
         if not body.lstrip().startswith(_STREAM_STARTS):
-            return self._dialect.reader.read_whole(body, seed=seed, faults=self._faults, on_text=on_text)
+            return reader.read_whole(body)
         # Some proxies drop the content type of a stream.
         parser = EventReader(len(body) + 1)
         for event in (*parser.feed(body), *parser.close()):
@@ -165,14 +160,11 @@ def listed_windows(body: bytes) -> dict[str, int]:
 
 
 def _listed(body: bytes) -> list[dict[str, Any]]:
-    try:
-        parsed = json.loads(body)
-    except (ValueError, RecursionError):
-        return []
+    parsed = json_value(body)
     # Some servers list their models without an object around the list.
     rows = parsed.get("data") if isinstance(parsed, dict) else parsed
-    rows = rows if isinstance(rows, list) else []
-    return [row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+    listed = rows if isinstance(rows, list) else []
+    return [row for row in listed if isinstance(row, dict) and isinstance(row.get("id"), str)]
 
 
 class SecretFilter:

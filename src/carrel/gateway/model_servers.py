@@ -7,16 +7,17 @@ from typing import Literal
 
 from msgspec import Struct
 
-from carrel.gateway.anthropic.dialect import AnthropicDialect
-from carrel.gateway.chat.dialect import ChatDialect
-from carrel.gateway.dialect import Dialect, ResponsesDialect
+from carrel.gateway.dialect import Dialect
+from carrel.gateway.dialects import DIALECTS
 from carrel.gateway.model_gateway import CHECK_SECONDS, endpoint, listed_models
-from carrel.gateway.openclaw.request import AGENT_MODEL
+from carrel.gateway.openclaw.dialect import AGENT_MODEL
 from carrel.kernel import Refusal, invalid
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Reply, Wire, WireFault
 
 ModelKind = Literal["openclaw", "responses", "chat", "anthropic"]
+# The richest first.
+_PROBED: tuple[ModelKind, ...] = ("responses", "chat", "anthropic")
 # Statuses of a server that does not have this path.
 _ABSENT = (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.GONE)
 _UNWELCOME = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
@@ -80,15 +81,11 @@ class Probe(Struct, frozen=True, kw_only=True):
 
 async def probe(base_url: str, api_key: str, wire: Wire, *, public_only: bool = False) -> Probe:
     """Send an empty request to each dialect's path: a server that speaks it rejects the request, not the path."""
-    settings = GatewaySettings(base_url=base_url)
-    dialects: dict[ModelKind, Dialect] = {
-        "responses": ResponsesDialect(),
-        "chat": ChatDialect(settings),
-        "anthropic": AnthropicDialect(settings),
-    }
+    settings = GatewaySettings(base_url=base_url, api_key=api_key)
+    dialects = {kind: DIALECTS[kind](settings) for kind in _PROBED}
 
     async def ask(method: str, dialect: Dialect, target: str, body: bytes = b"") -> Reply:
-        headers = dialect.authorization(api_key) | ({"Content-Type": "application/json"} if body else {})
+        headers = dialect.authorization | ({"Content-Type": "application/json"} if body else {})
         url, seconds = endpoint(base_url, dialect.path, target), CHECK_SECONDS
         return await wire.request(
             method, url, headers=headers, body=body, timeout_seconds=seconds, public_only=public_only

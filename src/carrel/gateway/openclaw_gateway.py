@@ -5,22 +5,18 @@ Our sessions are called `agent:<its agent>:carrel:<ours>`. OpenClaw lower-cases 
 capital letter written as `^` and the small letter.
 """
 
-import json
-import re
 from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
 from msgspec import structs
 
 from carrel.gateway.answers import build_answer
-from carrel.gateway.dialect import Dialect
-from carrel.gateway.event_stream import AnswerReader
+from carrel.gateway.items import json_value
 from carrel.gateway.model import GatewayFault, OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.gateway.model_gateway import CHECK_SECONDS, ModelGateway, listed_models
-from carrel.gateway.openclaw import request
+from carrel.gateway.openclaw import dialect
 from carrel.gateway.openclaw.recovery import HISTORY_MESSAGES_MAX, answer_among, asked_to_go_on, since_heard
 from carrel.kernel.settings import GatewaySettings
 from carrel.wire import Wire, WireFault
@@ -31,35 +27,13 @@ _NO_ENDPOINT = "Its endpoint for responses is off: set gateway.http.endpoints.re
 NAMESPACE = "carrel:"
 _LANE = "agent:"
 _COLON, _CAPITAL = "~", "^"
-_ENCODED_CAPITAL = re.compile(r"\^([a-z])")
-_AT_GATEWAY = re.compile(r"(?:agent:[^:]+:)?carrel:([^:]+)")
-
-
-class OpenClawDialect(Dialect):
-    """Steps go to `/v1/responses`; the session and the agent are named in headers."""
-
-    path = "/responses"
-    server = "an OpenClaw gateway"
-    reader = AnswerReader
-
-    def __init__(self, settings: GatewaySettings) -> None:
-        self._left_out = request.SHARED_TOOLS if settings.session_tools == "openclaw" else frozenset[str]()
-
-    def headers(self, step: Step) -> dict[str, str]:
-        """Return the headers that name session and agent, and the model that replaces the agent's own."""
-        model = request.backend_model(request.model_of(step))
-        return super().headers(step) | ({"x-openclaw-model": model} if model else {})
-
-    def write(self, step: Step) -> bytes:
-        """Return the step as a request that OpenClaw accepts."""
-        return msgspec.json.encode(request.openclaw_request(step, self._left_out))
 
 
 class OpenClawGateway(ModelGateway):
     """Takes steps at an OpenClaw gateway, which keeps the history of every session."""
 
     def __init__(self, name: str, settings: GatewaySettings, wire: Wire) -> None:
-        super().__init__(name, settings, wire, OpenClawDialect(settings))
+        super().__init__(name, settings, wire, dialect.OpenClawDialect(settings))
         self._root = self._url.removesuffix("/responses").removesuffix("/v1")
         self._mapped = dict(pair.split("=", 1) for pair in settings.agents)
 
@@ -73,7 +47,7 @@ class OpenClawGateway(ModelGateway):
                 return self._found(step, output, on_text)
             step = asked_to_go_on(step)
         try:
-            answer = request.with_own_names(await super().take(step, on_text, on_send))
+            answer = dialect.with_own_names(await super().take(step, on_text, on_send))
         except GatewayFault as fault:
             raise self._explained(fault, agent) from None
         return structs.replace(answer, text="") if answer.text == _NOTHING_SAID else answer
@@ -100,8 +74,8 @@ class OpenClawGateway(ModelGateway):
             status, body = await self._list()
         except WireFault as fault:
             raise self._faults.of_wire(fault) from None
-        listed = request.agents_listed(listed_models(body)) if status == HTTPStatus.OK else []
-        wanted = (*names, *request.agents_listed([request.model_of(step)]), request.MAIN_AGENT, *listed)
+        listed = dialect.agents_listed(listed_models(body)) if status == HTTPStatus.OK else []
+        wanted = (*names, *dialect.agents_listed([dialect.model_of(step)]), dialect.MAIN_AGENT, *listed)
         return next((name for name in wanted if name in listed), "")
 
     async def _history(self, step: Step) -> Any:
@@ -109,19 +83,18 @@ class OpenClawGateway(ModelGateway):
         url = f"{self._root}/sessions/{quote(step.address, safe='')}/history?limit={HISTORY_MESSAGES_MAX}"
         try:
             reply = await self._wire.request("GET", url, headers=self._authorization, timeout_seconds=CHECK_SECONDS)
-            return json.loads(reply.body) if reply.status == HTTPStatus.OK else None
-        except (WireFault, ValueError, RecursionError):
+        except WireFault:
             return None
+        return json_value(reply.body) if reply.status == HTTPStatus.OK else None
 
     def _found(self, step: Step, output: list[dict[str, Any]], on_text: OnText) -> StepAnswer:
         seed = sha256(step.body).hexdigest()
-        answer = request.with_own_names(build_answer(output, {}, seed=seed, faults=self._faults))
+        answer = dialect.with_own_names(build_answer(output, {}, seed=seed, faults=self._faults))
         if answer.text:
             on_text(answer.text)
         return answer
 
     def _explained(self, fault: GatewayFault, agent: str) -> GatewayFault:
-        """Return a fault that also says which setting to change."""
         if fault.code == "gateway_not_found":
             hint = _NO_ENDPOINT
         elif "Unknown agent" in fault.message:
@@ -144,11 +117,3 @@ def _segment(address: str) -> str:
         return address
     plain = address.removeprefix(_LANE).replace(":", _COLON)
     return "".join(_CAPITAL + char.lower() if "A" <= char <= "Z" else char for char in plain)
-
-
-def address_of(key: str) -> str | None:
-    """Return our address for a key at the gateway; None for any other session."""
-    found = _AT_GATEWAY.fullmatch(key)
-    if found is None:
-        return None
-    return _LANE + _ENCODED_CAPITAL.sub(lambda small: small[1].upper(), found[1]).replace(_COLON, ":")

@@ -57,7 +57,6 @@ class Prompt(Struct, frozen=True, kw_only=True):
         return wanted if isinstance(wanted, dict) and wanted.get("type") != "text" else {}
 
     def given(self, *names: str) -> Item:
-        """Return the given fields of the request that are set."""
         return {name: self.request[name] for name in names if self.request.get(name) is not None}
 
 
@@ -165,7 +164,6 @@ def _block(part: Item) -> Item:
 
 
 def text_block(text: str) -> Item:
-    """Return a text as a block."""
     return {"type": "text", "text": text}
 
 

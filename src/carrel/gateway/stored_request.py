@@ -4,22 +4,17 @@ import json
 from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from carrel.gateway.a2a.message import LEFT_OUT, read_sent_message
 from carrel.gateway.acp.message import LEFT_OUT as NOT_FOR_CODING_AGENTS
 from carrel.gateway.acp.message import read_prompt
 from carrel.gateway.answers import is_call, is_message
-from carrel.gateway.anthropic.dialect import read_messages_request
-from carrel.gateway.chat.dialect import read_chat_request
-from carrel.gateway.items import read_not_sent
+from carrel.gateway.dialects import DIALECTS
 from carrel.gateway.model import Item, SentStep
-from carrel.gateway.openclaw.request import read_openclaw_request
 from carrel.gateway.prompt import ASSISTANT, USER, content_blocks, listed_items
 
 _GAP = "\n\n"
 _FILE_FIELDS = ("type", "filename", "image_url", "file_data", "file_url", "refusal")
-_TRANSLATED = {"anthropic": read_messages_request, "chat": read_chat_request, "openclaw": read_openclaw_request}
 # Gateways that only answer a step; agents behind the other kinds act by themselves.
 MODEL_KINDS = frozenset({"builtin", "responses", "chat", "anthropic"})
 
@@ -30,33 +25,7 @@ def read_stored_request(kind: str, body: str) -> SentStep:
         return SentStep(input=read_sent_message(body), left_out=LEFT_OUT)
     if kind == "acp":
         return SentStep(input=read_prompt(body), left_out=NOT_FOR_CODING_AGENTS)
-    if not body:
-        return SentStep(input=[])
-    request = json.loads(body)
-    if kind in _TRANSLATED:
-        sent = _TRANSLATED[kind](request)
-        return structs.replace(sent, left_out=_left_out(sent.input))
-    return SentStep(
-        model=request["model"],
-        instructions=request.get("instructions"),
-        input=request["input"],
-        tools=tuple(tool["name"] for tool in request["tools"]),
-    )
-
-
-def _left_out(items: list[Item]) -> tuple[str, ...]:
-    """Return the files that were replaced by a text saying that the model does not get them."""
-    names = (read_not_sent(text) for item in items for text in _heard(item))
-    return tuple(name for name in names if name is not None)
-
-
-def _heard(item: Item) -> list[str]:
-    """Return the texts of an item that may stand in for a file: parts, or lines if there are no parts."""
-    heard = item.get("output") if item["type"] == "function_call_output" else item.get("content")
-    if isinstance(heard, str):
-        return heard.split("\n")
-    is_said = item.get("role") == "assistant" or item["type"] == "reasoning"
-    return [] if is_said else [part["text"] for part in heard or () if "text" in part]
+    return DIALECTS[kind].read_sent(body)
 
 
 def comparable(given: Any) -> list[Item]:
@@ -105,20 +74,8 @@ def repeated_request(kind: str, body: str) -> Item:
     What the model was told is kept; options that only its dialect has are dropped.
     """
     request: Item = json.loads(body)
-    if kind not in ("chat", "anthropic"):
+    if not DIALECTS[kind].translates:
         return request
-    sent = read_stored_request(kind, body)
-    return {
-        "model": sent.model,
-        "instructions": sent.instructions or "",
-        "input": sent.input,
-        "tools": [_function(kind, tool) for tool in request.get("tools", ())],
-        "tool_choice": "auto",
-    }
-
-
-def _function(kind: str, tool: dict[str, Any]) -> Item:
-    if kind == "chat":
-        return {"type": "function", **tool["function"]}
-    named = {name: tool[name] for name in ("name", "description") if name in tool}
-    return {"type": "function"} | named | {"parameters": tool["input_schema"]}
+    sent = DIALECTS[kind].read(request)
+    told = {"model": sent.model, "instructions": sent.instructions or "", "input": sent.input}
+    return told | {"tools": sent.tools, "tool_choice": "auto"}

@@ -5,8 +5,7 @@ Its output is read line by line within limits. It ends with this process, howeve
 """
 
 from carrel.programs.flood import FloodGuard
-from carrel.programs.launch import Program, missing_variable, program_of
-from carrel.programs.model import ProgramFault
+from carrel.programs.model import Program, ProgramFault, missing_variable, program_of
 from carrel.programs.process import RunningProgram, start_program
 
 __all__ = ["FloodGuard", "Program", "ProgramFault", "RunningProgram", "missing_variable", "program_of", "start_program"]

@@ -13,8 +13,7 @@ import anyio
 
 from carrel.kernel import redact
 from carrel.kernel.limits import PROGRAM_END_SECONDS, PROGRAM_ERROR_OUTPUT_BYTES_MAX
-from carrel.programs.launch import Program
-from carrel.programs.model import ProgramFault
+from carrel.programs.model import Program, ProgramFault
 
 _WATCHER = str(Path(__file__).with_name("watcher.py"))
 _PIECE_BYTES = 65_536

@@ -95,7 +95,6 @@ def _close_streams() -> None:
 
 
 def _wait(started: Started, line: int, notices: int) -> None:
-    """Wait until the program has ended or its owner is gone."""
     ready: list[int] = []
     while started.code is None and line not in ready:
         ready = select.select([line, notices], [], [])[0]

@@ -35,11 +35,9 @@ class StreamedReply:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     async def read(self) -> bytes:
-        """Return the whole body."""
         return b"".join([piece async for piece in self._pieces])
 
     async def events(self) -> AsyncGenerator[ServerEvent, None]:
-        """Yield the server-sent events of the body as they arrive."""
         reader = EventReader(self._limits.event_bytes_max)
         async for piece in self._pieces:
             try:
@@ -140,7 +138,6 @@ class Wire:
 
 
 async def _bounded(response: httpx.Response, limits: WireLimits, where: str) -> AsyncGenerator[bytes, None]:
-    """Yield the body piece by piece, up to the size limit."""
     size = 0
     bytes_max = limits.response_bytes_max
     try:

@@ -67,7 +67,6 @@ class Target(Struct, frozen=True, kw_only=True):
 
     @property
     def host_header(self) -> str:
-        """The value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.is_default_port else f"{host}:{self.port}"
 

@@ -7,8 +7,6 @@ from msgspec import Struct
 
 
 class WireLimits(Struct, frozen=True, kw_only=True):
-    """The limits of one client."""
-
     connections_max: int = 512
     connect_seconds: float = 10.0
     response_bytes_max: int = 32 * 1024 * 1024

@@ -14,8 +14,6 @@ def sdk_client(headers: Mapping[str, str], response_bytes_max: int) -> "httpx2.A
     import httpx2
 
     class Bounded(httpx2.AsyncByteStream):
-        """The body of a response, up to its limit."""
-
         def __init__(self, inner: httpx2.AsyncByteStream) -> None:
             self._inner = inner
 

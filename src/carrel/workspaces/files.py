@@ -84,7 +84,6 @@ def held_folders(workspace: Workspace) -> list[tuple[str, int]]:
 
 
 def _attachments(workspace: Workspace, *, make: bool) -> contextlib.AbstractContextManager[int]:
-    """Open the parent folder of all attachments."""
     return opened_folder(workspace, workspace.path_parts, make=make)
 
 

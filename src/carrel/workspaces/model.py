@@ -18,8 +18,6 @@ class NewFile(Struct, frozen=True):
 
 
 class Attached(Struct, frozen=True):
-    """A placed file as its receipt lists it."""
-
     name: str
     bytes: int
     sha256: str
@@ -48,7 +46,6 @@ class PlacedFiles(Struct, frozen=True, kw_only=True):
 
     @property
     def workspace(self) -> "Workspace":
-        """The workspace that contains them."""
         root = Path(self.root)
         return Workspace(base=Path(self.base) if self.base else root, root=root, attachments=self.attachments)
 
@@ -115,7 +112,6 @@ def _inside(path: PurePath) -> tuple[str, ...]:
 
 
 def receipt_of(workspace: Workspace, folder: str, files: tuple[NewFile, ...]) -> Receipt:
-    """Return the receipt for files placed in a folder."""
     placed = [Attached(file.name, len(file.content), sha256(file.content).hexdigest()) for file in files]
     return Receipt(
         count=len(placed),

@@ -22,7 +22,8 @@ async def test_tools_are_sent_with_a_prefix_and_called_by_it(gateway: ScriptedOp
     assert [tool["name"] for tool in sent["tools"]] == ["carrel_sessions_list", "carrel_task_list"]
     assert (sent["tool_choice"]["name"], answer.calls[0].name) == ("carrel_task_list", "sessions_list")
     assert "carrel_" in sent["instructions"]
-    assert read_stored_request("openclaw", gateway.requests[0].body.decode()).tools == ("sessions_list", "task_list")
+    shown = read_stored_request("openclaw", gateway.requests[0].body.decode())
+    assert [tool["name"] for tool in shown.tools] == ["sessions_list", "task_list"]
 
 
 async def test_tools_for_sessions_can_be_left_to_openclaw(gateway: ScriptedOpenClaw, wire: Wire) -> None:

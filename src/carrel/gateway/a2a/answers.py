@@ -44,7 +44,6 @@ def answer_of(task: RemoteTask, message: OutgoingMessage, model: str, faults: Re
 
 
 def as_answer(items: list[Item], message: OutgoingMessage, model: str, faults: RemoteFaults) -> StepAnswer:
-    """Return the items as an answer."""
     return build_answer(items, {"model": model}, seed=message.seed, faults=faults)
 
 

@@ -3,7 +3,6 @@
 It knows nothing of steps, runs or tools.
 """
 
-import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from http import HTTPStatus
@@ -11,7 +10,8 @@ from http import HTTPStatus
 from msgspec import Struct
 
 from carrel import a2a
-from carrel.gateway.faults import Faults
+from carrel.gateway.faults import AgentFaults
+from carrel.gateway.items import json_value
 from carrel.gateway.model import GatewayFault, Item
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import NAME_CHARS_MAX
@@ -40,14 +40,13 @@ _ENDS = {
 }
 
 
-class RemoteFaults(Faults):
-    """Builds the faults of one gateway to a remote agent."""
+class RemoteFaults(AgentFaults):
+    agent = "remote agent"
 
     def __init__(self, name: str, api_key: str) -> None:
         super().__init__(name, api_key, "the address of an A2A agent or of its card")
 
     def of_status(self, status: int, headers: dict[str, str], body: bytes) -> GatewayFault:
-        """Return the fault of a response with an error status."""
         if status == HTTPStatus.NOT_FOUND:
             hint = f"Check gateway.{self._name}.base_url: no A2A agent answers there."
             return self._fault("gateway_not_found", f'The gateway "{self._name}" answered HTTP {status}. {hint}', False)
@@ -58,25 +57,13 @@ class RemoteFaults(Faults):
         return super().of_status(status, headers, body)
 
     def of_protocol(self, fault: a2a.A2aFault) -> GatewayFault:
-        """Return the fault of an error reported by the A2A protocol."""
         code, what = _REASONS.get(fault.reason, ("gateway_refused", "refused the message"))
-        message = f'The remote agent of gateway "{self._name}" {what}{self._quote(fault.message)}'
-        return self._fault(code, message, code == "gateway_failed")
-
-    def of_card(self, why: str) -> GatewayFault:
-        """Return the fault of a card without a usable interface."""
-        return self._fault("gateway_misconfigured", f'The gateway "{self._name}" cannot be used. {why}', False)
+        return self.of_agent(code, what, fault.message, retryable=code == "gateway_failed")
 
     def of_end(self, state: str, said: str) -> GatewayFault:
         """Return the fault of a remote task that failed; a retry would find the same end."""
         code, head = _ENDS.get(state, ("remote_failed", f"The remote agent ended as {state}"))
         return self._fault(code, f'{head} (gateway "{self._name}"){self._quote(said)}', False)
-
-    def of_timeout(self, seconds: float, *, is_started: bool) -> GatewayFault:
-        """Return the fault of a remote task that took too long; work that was started is not started again."""
-        head = f'The remote agent of gateway "{self._name}" did not finish within {seconds:g} seconds.'
-        hint = f"Raise gateway.{self._name}.timeout_seconds if its work needs longer."
-        return self._fault("gateway_timeout", f"{head} {hint}", not is_started)
 
 
 class Remote(Struct, frozen=True, kw_only=True):
@@ -107,17 +94,15 @@ class RemoteConnection:
         return self._remote or await self.refresh()
 
     def forget(self) -> None:
-        """Discard the card, so that it is read again."""
         self._remote = None
 
     async def refresh(self) -> Remote:
-        """Read the card and return the agent."""
         card, card_url, address = await self._card()
         try:
             interface = a2a.choose_interface(card, card_url)
             is_elsewhere = a2a.origin_of(interface.url) != a2a.origin_of(self._settings.base_url)
         except ValueError as error:
-            raise self._faults.of_card(str(error)) from None
+            raise self._faults.of_settings(str(error)) from None
         self._remote = Remote(
             name=clip(one_line(str(card.get("name") or "")), NAME_CHARS_MAX),
             codec=a2a.A2aCodec(interface),
@@ -141,11 +126,9 @@ class RemoteConnection:
         return [task.id for task in tasks if task.id and not task.is_settled]
 
     async def cancel(self, remote: Remote, task_id: str) -> None:
-        """Ask the remote to cancel a task."""
         await self._request(remote, remote.codec.cancel(task_id), remote.codec.read_task)
 
     def stream(self, remote: Remote, request: a2a.A2aRequest) -> AbstractAsyncContextManager[StreamedReply]:
-        """Send a request and read its response while it arrives."""
         return self._wire.stream(
             request.method,
             request.url,
@@ -204,11 +187,7 @@ class RemoteConnection:
         raise missing
 
     def _parsed(self, body: bytes) -> Item:
-        try:
-            card = json.loads(body)
-        except (ValueError, RecursionError):
-            card = None
-        if not isinstance(card, dict):
+        if not isinstance(card := json_value(body), dict):
             raise self._faults.unreadable("its card is not a JSON object.")
         return card
 

@@ -42,11 +42,9 @@ class _RemoteStep:
     has_emitted: bool = False
 
     def receive(self, event: Item) -> None:
-        """Apply an event of the remote and emit its text."""
         self.emit(self.task.apply(event))
 
     def emit(self, text: str) -> None:
-        """Pass text on to the caller of the step."""
         if text:
             self.on_text(whole_characters(text))
             self.has_emitted = True
@@ -89,7 +87,7 @@ class A2aGateway(Gateway):
             if not bound.expired():
                 raise
             await self._cancel_remote(step)
-            raise self._faults.of_timeout(seconds, is_started=step.is_started) from None
+            raise self._faults.of_timeout(seconds, retryable=not step.is_started) from None
         except asyncio.CancelledError:
             await self._cancel_remote(step)
             raise
@@ -150,7 +148,6 @@ class A2aGateway(Gateway):
         return first_state == "canceled"
 
     async def _poll(self, step: _RemoteStep) -> None:
-        """Poll the task until it has finished or waits."""
         failed, seconds = 0, POLL_FIRST_SECONDS
         while not step.task.is_settled:
             await asyncio.sleep(seconds)

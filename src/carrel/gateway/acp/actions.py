@@ -52,7 +52,6 @@ ACT_KINDS: Mapping[str, ActKind] = MappingProxyType({
 
 
 def name_of(kind: str | None) -> str:
-    """Return the tool name of one of the protocol's kinds."""
     name = f"{PREFIX}{kind}"
     return name if name in ACT_KINDS else OTHER
 
@@ -71,13 +70,10 @@ class _Seen:
         self.said |= update.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"field_meta"})
 
     def as_action(self) -> AgentAction:
-        """Return the call as an action that has begun."""
         return AgentAction(call_id=self.call_id, name=name_of(self.said.get("kind")), arguments=described(self.said))
 
 
 class AgentActions:
-    """The actions of one turn of an agent."""
-
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
         self._count = 0
@@ -197,5 +193,4 @@ def _call_id(kind: str, count: int, given: str) -> str:
 
 
 def title_of(arguments: str) -> str:
-    """Return the title in the arguments of an action."""
     return str(json_object(arguments).get("title", ""))

@@ -50,18 +50,12 @@ class PermissionRequest:
 
     @property
     def about(self) -> tuple[str, str]:
-        """The action that it asks for: name and arguments."""
         return name_of(self.said.get("kind")), described(self.said)
 
-    def decide(self, *, is_allowed: bool) -> None:
-        """Answer the request."""
+    def decide(self, is_allowed: bool | None) -> None:
+        """Answer the request; None wakes the agent's request without an answer."""
         if not self.decision.done():
             self.decision.set_result(is_allowed)
-
-    def withdraw(self) -> None:
-        """Wake the agent's request without an answer."""
-        if not self.decision.done():
-            self.decision.set_result(None)
 
 
 Event = TextEvent | ActionEvent | EndEvent | FailureEvent | ExitEvent | PermissionRequest

@@ -9,7 +9,6 @@ import os
 import shutil
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
-from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +16,11 @@ import msgspec
 from msgspec import structs
 
 from carrel.gateway.acp import events
-from carrel.gateway.acp.actions import NO_RESULT
-from carrel.gateway.acp.answers import Reply
+from carrel.gateway.acp.actions import NO_RESULT, permission_id
 from carrel.gateway.acp.faults import AcpFaults
 from carrel.gateway.acp.message import AcpMessage, message_blocks, prompt_of, read_step
-from carrel.gateway.items import read_not_sent
+from carrel.gateway.answers import BETWEEN_MESSAGES, build_answer, whole_characters
+from carrel.gateway.items import call_item, incomplete, message_item, read_not_sent, text_part
 from carrel.gateway.model import (
     AgentGateway,
     GatewayFault,
@@ -35,7 +34,7 @@ from carrel.gateway.model import (
     show_nothing,
 )
 from carrel.kernel import elapsed_seconds
-from carrel.kernel.limits import ACP_PROGRAMS_MAX
+from carrel.kernel.limits import ACP_ANSWER_CHARS_MAX, ACP_PROGRAMS_MAX
 from carrel.kernel.settings import GatewaySettings
 from carrel.programs import Program, ProgramFault, missing_variable, program_of
 from carrel.workspaces import make_workspace
@@ -43,6 +42,8 @@ from carrel.workspaces import make_workspace
 if TYPE_CHECKING:
     from carrel.gateway.acp.session import AgentSession
 
+_NOTHING_SAID = "[The coding agent ended its turn without a message.]"
+_CUT_SHORT = {"max_tokens": "max_output_tokens", "max_turn_requests": "max_turn_requests"}
 # Starts a task that lives as long as the server process.
 Start = Callable[[Coroutine[Any, Any, None]], None]
 
@@ -94,10 +95,10 @@ class AcpGateway(AgentGateway):
         """Start the agent, ask for its name, and end it; return the name, or raise GatewayFault."""
         program = self._program(None)
         try:
-            name = await (await asyncio.to_thread(_load, "handshake")).introduce(program, self._settings.start_seconds)
+            handshake = await asyncio.to_thread(import_module, "carrel.gateway.acp.handshake")
+            return str(await handshake.introduce(program, self._settings.start_seconds))
         except ProgramFault as fault:
-            raise self._faults.of_start(str(fault), needs_login=False) from fault
-        return str(name)
+            raise self._faults.of_start(str(fault)) from fault
 
     async def close(self) -> None:
         """End all programs and wait until they have ended."""
@@ -124,7 +125,8 @@ class AcpGateway(AgentGateway):
             # Never two programs in one session.
             await known.gone.wait()
         program = self._program(await self._workspace(step))
-        code = await asyncio.to_thread(_load, "session")
+        # It imports the SDK, which is slow.
+        code = await asyncio.to_thread(import_module, "carrel.gateway.acp.session")
         self._make_room()
         session: AgentSession = code.AgentSession(
             program, step.workspace, remote_id=step.remote_id, start_seconds=self._settings.start_seconds,
@@ -134,7 +136,8 @@ class AcpGateway(AgentGateway):
         self._start(session.live())
         await session.settled.wait()
         if session.over.is_set():
-            self._last_fault = self._faults.of_start(session.why_over, needs_login=session.needs_login)
+            of_start = self._faults.of_login if session.needs_login else self._faults.of_start
+            self._last_fault = of_start(session.why_over)
             raise self._last_fault
         self._last_fault = None
         session.allow(step.callable_tools)
@@ -187,8 +190,6 @@ class AcpGateway(AgentGateway):
 
 
 class _Turn:
-    """One step at an agent."""
-
     def __init__(
         self, session: "AgentSession", message: AcpMessage, faults: AcpFaults, on_text: OnText, on_send: OnSend,
         on_action: OnAction,
@@ -198,7 +199,7 @@ class _Turn:
         self._faults = faults
         self._on_send = on_send
         self._on_action = on_action
-        self._reply = Reply(on_text, session.name, faults)
+        self._reply = _Reply(on_text, session.name, faults)
         self._has_acted = False
         self._left_out: tuple[str, ...] = ()
         # An action that a person allowed after its turn ended; it need not be asked again.
@@ -250,7 +251,7 @@ class _Turn:
                     await self._on_action(action)
             case events.PermissionRequest() if self._granted == event.about:
                 self._granted = None
-                event.decide(is_allowed=True)
+                event.decide(True)
             case events.PermissionRequest():
                 event.call_id = self._reply.ask(event, self._message.asked)
                 self._session.pending = event
@@ -262,10 +263,12 @@ class _Turn:
                 await self.tell_unfinished(why)
                 if is_login:
                     raise self._faults.of_login(why)
-                raise self._faults.of_failure(why, retryable=not self._has_acted)
+                raise self._faults.of_agent("agent_failed", "failed", why, retryable=not self._has_acted)
             case events.ExitEvent():
                 await self.tell_unfinished("The program ended.")
-                raise self._faults.of_death(self._session.why_over, retryable=not self._session.is_bad)
+                raise self._faults.of_agent(
+                    "agent_died", "ended during its turn", self._session.why_over, retryable=not self._session.is_bad
+                )
         return None
 
     async def tell_unfinished(self, why: str = NO_RESULT) -> None:
@@ -279,11 +282,57 @@ class _Turn:
             await self._session.cancel()
 
 
+class _Reply:
+    """The reply of an agent as it arrives. Text after an action starts a new paragraph."""
+
+    def __init__(self, on_text: OnText, name: str, faults: AcpFaults) -> None:
+        self._on_text = on_text
+        self._name = name
+        self._faults = faults
+        self._pieces: list[str] = []
+        self._chars = 0
+        self._is_paused = False
+        self._items: list[Item] = []
+
+    def say(self, text: str) -> None:
+        """Add a piece; raise GatewayFault if the reply gets too long."""
+        text = whole_characters(text)
+        if self._is_paused and self._pieces and text:
+            text = BETWEEN_MESSAGES + text.lstrip("\n")
+        self._is_paused = self._is_paused and not text
+        self._chars += len(text)
+        if self._chars > ACP_ANSWER_CHARS_MAX:
+            what = f"was ended: its reply has more than {ACP_ANSWER_CHARS_MAX} characters"
+            raise self._faults.of_agent("gateway_unreadable", what)
+        if text:
+            self._pieces.append(text)
+            self._on_text(text)
+
+    def pause(self) -> None:
+        """Note an action, so that the next text starts a new paragraph."""
+        self._is_paused = True
+
+    def ask(self, asked: events.PermissionRequest, count: int) -> str:
+        """End with a permission request instead; return the id of its call."""
+        call_id = permission_id(count, asked.tool_call_id)
+        self._items = [call_item(call_id, *asked.about)]
+        return call_id
+
+    def end(self, reason: str) -> StepAnswer:
+        """Return the answer of a turn that ended for this reason; raise GatewayFault if that means it failed."""
+        if reason == "refusal":
+            raise self._faults.of_refusal("".join(self._pieces))
+        if reason == "cancelled":
+            raise self._faults.of_agent("agent_cancelled", "cancelled its turn")
+        if not "".join(self._pieces).strip():
+            self._pieces = [_NOTHING_SAID] if self._is_paused else []
+        return self.answer(_CUT_SHORT.get(reason))
+
+    def answer(self, cut_short: str | None = None) -> StepAnswer:
+        text = "".join(self._pieces)
+        output = [*([message_item(text_part(text))] if text else []), *self._items]
+        return build_answer(output, {"model": self._name} | incomplete(cut_short), seed="", faults=self._faults)
+
+
 def _body(remote_id: str, **said: Any) -> bytes:
     return msgspec.json.encode({"sessionId": remote_id, **said})
-
-
-@cache
-def _load(module: str) -> Any:
-    """Import a module that needs the SDK; slow, so only on use."""
-    return import_module(f"carrel.gateway.acp.{module}")

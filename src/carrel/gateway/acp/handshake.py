@@ -68,6 +68,5 @@ async def initialize(connection: Connection) -> InitializeResponse:
 
 
 def name_of_agent(initialized: InitializeResponse) -> str:
-    """Return the name and version of an agent; empty if it reports none."""
     info = initialized.agent_info
     return "" if info is None else clip(one_line(f"{info.name} {info.version}"), ACP_NAME_CHARS_MAX)

@@ -103,7 +103,6 @@ def prompt_of(message: AcpMessage, takes: Capabilities, *, is_new: bool) -> list
 
 
 def message_blocks(message: AcpMessage, takes: Capabilities) -> list[Item]:
-    """Return the newest message as blocks."""
     return [_block(part, takes) for part in message.content] or [_text("")]
 
 
@@ -128,7 +127,6 @@ def _note(message: AcpMessage) -> str:
 
 
 def _told(history: list[tuple[str, str]]) -> str:
-    """Return the earlier conversation, for an agent that does not have it."""
     said = (f"{'You' if role == ASSISTANT else 'User'}: {text}" for role, text in history)
     return "\n\n".join(["What was said in this conversation before:", *said])
 
@@ -141,7 +139,6 @@ def _history(items: list[Item]) -> Iterator[tuple[str, str]]:
 
 
 def _actions(items: list[Item]) -> Iterator[str]:
-    """Yield a line for each action of the agent: the action and its result."""
     results = {str(item.get("call_id")): item for item in items if item.get("type") == "function_call_output"}
     for item in items:
         if _is_call(item, CALL) and item.get("name") != PLAN:

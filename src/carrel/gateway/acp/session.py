@@ -126,7 +126,6 @@ class AgentSession:
         self.remote_id = begun.session_id
 
     async def _until_idle(self) -> None:
-        """Wait until it ends, or until it has been idle for a while."""
         while not self.over.is_set():
             left = limits.ACP_IDLE_SECONDS - (elapsed_seconds() - self.used_at)
             if left <= 0 and not self.is_taken:
@@ -136,7 +135,6 @@ class AgentSession:
                     await self.over.wait()
 
     def stop(self, why: str) -> None:
-        """End it."""
         self.fault = self.fault or why
         self.is_prompting = False
         self.over.set()
@@ -145,7 +143,6 @@ class AgentSession:
 
     @property
     def why_over(self) -> str:
-        """Why it has ended."""
         return str(self._lines.fault) if self._lines is not None and self._lines.fault else self.fault
 
     @property
@@ -181,10 +178,9 @@ class AgentSession:
             self.is_prompting = False
 
     def decide(self, *, is_allowed: bool) -> None:
-        """Answer the question that is open."""
         assert self.pending is not None, "there is a question"
         pending, self.pending = self.pending, None
-        pending.decide(is_allowed=is_allowed)
+        pending.decide(is_allowed)
 
     async def cancel(self) -> None:
         """Cancel the current turn; end the program if it does not stop."""
@@ -192,7 +188,7 @@ class AgentSession:
         if not self.is_prompting or self._connection is None:
             return
         for asked in self._asked:
-            asked.withdraw()
+            asked.decide(None)
         try:
             async with asyncio.timeout(limits.ACP_CANCEL_SECONDS):
                 await self._connection.send_notification("session/cancel", {"sessionId": self.remote_id})
@@ -206,12 +202,11 @@ class AgentSession:
     async def _until_stopped(self) -> None:
         while self.is_prompting and not self.over.is_set():
             if isinstance(event := await self.next_event(), events.PermissionRequest):
-                event.withdraw()
+                event.decide(None)
 
     # What it sends
 
     async def next_event(self) -> events.Event:
-        """Return the next event of its turn."""
         while not self._events:
             if self.over.is_set():
                 return events.ExitEvent()
@@ -323,11 +318,9 @@ class Files:
         return "".join(lines[first:] if limit is None else lines[first : first + max(limit, 0)])
 
     async def write(self, path: str, text: str) -> None:
-        """Write a file; raise RequestError."""
         await self._allowed(EDIT, write_text, path, text)
 
     async def _allowed(self, name: str, act: Callable[..., T], path: str, *content: str) -> T:
-        """Read or write a file, if that action is allowed."""
         if name not in self.allowed:
             message = f"This run may not {ACT_KINDS[name].does}: its agent may not use {name}, or it is in plan mode."
             raise RequestError.invalid_request({"details": message})

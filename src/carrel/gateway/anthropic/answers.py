@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import WholeReader, build_answer
+from carrel.gateway.answers import StreamReader, build_answer
 from carrel.gateway.faults import Faults
 from carrel.gateway.items import call_item, incomplete, message_item, text_part, thought_item
 from carrel.gateway.model import Item, OnText, StepAnswer
@@ -37,7 +37,6 @@ class _Block:
 
     @property
     def kind(self) -> str:
-        """The type of the block."""
         return str(self.given.get("type", ""))
 
     def as_item(self) -> Item | None:
@@ -55,9 +54,7 @@ class _Block:
                 return None
 
 
-class MessagesReader(WholeReader):
-    """Reads the events of one answer, or all of it."""
-
+class MessagesReader(StreamReader):
     ends_with_mark = False
 
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
@@ -77,7 +74,6 @@ class MessagesReader(WholeReader):
         }
 
     def take_whole(self, answer: Item) -> None:
-        """Read a whole message; raise GatewayFault for anything else."""
         if answer.get("type") == "error" or answer.get("error"):
             self._error(answer)
         self._message_start({"message": answer})
@@ -89,7 +85,6 @@ class MessagesReader(WholeReader):
         self._message_delta({"delta": answer})
 
     def end(self) -> StepAnswer:
-        """Return the answer once all was read; raise GatewayFault if something is missing."""
         if not self._stop_reason and not (self.is_finished and self._blocks):
             raise self._faults.unreadable("its stream ended before the answer was complete.")
         items = self._items()

@@ -26,7 +26,6 @@ from carrel.gateway.items import (
 from carrel.gateway.model import Item, SentStep, Step
 from carrel.gateway.prompt import ASSISTANT, Prompt, Turn, content_blocks, read_prompt, text_block
 from carrel.kernel.limits import OUTPUT_TOKENS_DEFAULT
-from carrel.kernel.settings import GatewaySettings
 
 # Arguments that are not a JSON object, which the API rejects, are sent in an object under this name.
 UNREADABLE_ARGUMENTS = "arguments_as_written"
@@ -43,23 +42,51 @@ _NO_PARAMETERS: Item = {"type": "object", "properties": {}}
 VERSION = "2023-06-01"
 
 
-def messages_request(prompt: Prompt, *, max_output_tokens: int) -> Item:
-    """Return the request, with cache marks behind the part that the next request will begin with."""
-    limit = prompt.request.get("max_output_tokens") or max_output_tokens or OUTPUT_TOKENS_DEFAULT
-    thinking = _thinking(prompt)
-    body: Item = {"model": prompt.model, "max_tokens": limit + (_budget(prompt) if thinking else 0)}
-    if prompt.instructions:
-        body["system"] = [text_block(prompt.instructions) | _CACHED]
-    body["messages"] = _messages(prompt)
-    body |= _tools(prompt) if prompt.tools else {}
-    body |= thinking
-    if prompt.format.get("type") == "json_schema":
-        output = {"type": "json_schema", "schema": prompt.format.get("schema")}
-        body["output_config"] = body.get("output_config", {}) | {"format": output}
-    if not thinking:
-        # A model that thinks accepts neither of them.
-        body |= {name: min(value, 1) for name, value in prompt.given("temperature", "top_p").items()}
-    return body | ({"stream": True} if prompt.request.get("stream") else {})
+class AnthropicDialect(Dialect):
+    """Steps go to `/v1/messages`."""
+
+    path = "/messages"
+    models_path = "/models?limit=1000"
+    server = "a server of the Anthropic Messages API"
+    reader = MessagesReader
+
+    @property
+    def authorization(self) -> dict[str, str]:
+        key = self._settings.api_key
+        return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
+
+    def headers(self, step: Step) -> dict[str, str]:
+        """Return no headers: the API has no sessions."""
+        return {}
+
+    def write(self, step: Step) -> bytes:
+        """Return the step as a request, with cache marks behind the part that the next request will begin with."""
+        prompt = read_prompt(step, has_context=False)
+        limit = prompt.request.get("max_output_tokens") or self._settings.max_output_tokens or OUTPUT_TOKENS_DEFAULT
+        thinking = _thinking(prompt)
+        body: Item = {"model": prompt.model, "max_tokens": limit + (_BUDGETS[prompt.effort] if thinking else 0)}
+        if prompt.instructions:
+            body["system"] = [text_block(prompt.instructions) | _CACHED]
+        body["messages"] = _messages(prompt)
+        body |= _tools(prompt) if prompt.tools else {}
+        body |= thinking
+        if prompt.format.get("type") == "json_schema":
+            output = {"type": "json_schema", "schema": prompt.format.get("schema")}
+            body["output_config"] = body.get("output_config", {}) | {"format": output}
+        if not thinking:
+            # A model that thinks accepts neither of them.
+            body |= {name: min(value, 1) for name, value in prompt.given("temperature", "top_p").items()}
+        return msgspec.json.encode(body | ({"stream": True} if prompt.request.get("stream") else {}))
+
+    @staticmethod
+    def read(request: Item) -> SentStep:
+        system = [block["text"] for block in request.get("system", ())]
+        return SentStep(
+            model=request["model"],
+            instructions=system[0] if system else None,
+            input=[item for message in request["messages"] for item in _sent_items(message)],
+            tools=[_function(tool) for tool in request.get("tools", ())],
+        )
 
 
 def _thinking(prompt: Prompt) -> Item:
@@ -70,7 +97,7 @@ def _thinking(prompt: Prompt) -> Item:
         return {"thinking": {"type": "adaptive"}, "output_config": {"effort": _EFFORTS[prompt.effort]}}
     if _calls_without_thought(prompt.turns[-2:]):
         return {}
-    return {"thinking": {"type": "enabled", "budget_tokens": _budget(prompt)}}
+    return {"thinking": {"type": "enabled", "budget_tokens": _BUDGETS[prompt.effort]}}
 
 
 def _calls_without_thought(turns: list[Turn]) -> bool:
@@ -78,10 +105,6 @@ def _calls_without_thought(turns: list[Turn]) -> bool:
     *before, last = turns
     is_loop = last.blocks[0].get("type") == "function_call_output"
     return is_loop and not any(_thought(block) for turn in before for block in turn.blocks[:1])
-
-
-def _budget(prompt: Prompt) -> int:
-    return _BUDGETS[prompt.effort]
 
 
 def _messages(prompt: Prompt) -> list[Item]:
@@ -94,7 +117,6 @@ def _messages(prompt: Prompt) -> list[Item]:
 
 
 def _mark(content: list[Item]) -> None:
-    """Mark the last block that may carry a mark."""
     last = next((at for at in reversed(range(len(content))) if content[at]["type"] not in _THOUGHTS), None)
     if last is not None:
         content[last] = content[last] | _CACHED
@@ -186,15 +208,10 @@ def _tool(tool: Item) -> Item:
     return {"name": tool.get("name")} | described | {"input_schema": tool.get("parameters") or _NO_PARAMETERS}
 
 
-def read_messages_request(request: Item) -> SentStep:
-    """Read a stored request."""
-    system = [block["text"] for block in request.get("system", ())]
-    return SentStep(
-        model=request["model"],
-        instructions=system[0] if system else None,
-        input=[item for message in request["messages"] for item in _sent_items(message)],
-        tools=tuple(tool["name"] for tool in request.get("tools", ())),
-    )
+def _function(tool: Item) -> Item:
+    """Return a sent tool in the form of Open Responses."""
+    named = {name: tool[name] for name in ("name", "description") if name in tool}
+    return {"type": "function"} | named | {"parameters": tool["input_schema"]}
 
 
 def _sent_items(message: Item) -> list[Item]:
@@ -249,28 +266,3 @@ def _sent_part(block: Item) -> Item:
         case _:
             address = data_url(source["media_type"], source["data"])
     return input_image(address) if block["type"] == "image" else input_file(address, block.get("title"))
-
-
-class AnthropicDialect(Dialect):
-    """Steps go to `/v1/messages`."""
-
-    path = "/messages"
-    models_path = "/models?limit=1000"
-    server = "a server of the Anthropic Messages API"
-    reader = MessagesReader
-
-    def __init__(self, settings: GatewaySettings) -> None:
-        self._max_output_tokens = settings.max_output_tokens
-
-    def authorization(self, api_key: str) -> dict[str, str]:
-        """Return the headers with the API version and the key."""
-        return {"anthropic-version": VERSION} | ({"x-api-key": api_key} if api_key else {})
-
-    def headers(self, step: Step) -> dict[str, str]:
-        """Return no headers: the API has no sessions."""
-        return {}
-
-    def write(self, step: Step) -> bytes:
-        """Return the step as a request of the API."""
-        prompt = read_prompt(step, has_context=False)
-        return msgspec.json.encode(messages_request(prompt, max_output_tokens=self._max_output_tokens))

@@ -15,7 +15,7 @@ from carrel.gateway.builtin.recall import best_lines
 from carrel.gateway.builtin.results import describe
 from carrel.gateway.builtin.view import ASSIGNED, DIRECT, FOR_INFORMATION, About, View, read_view
 from carrel.gateway.faults import Faults
-from carrel.gateway.items import call_item, message_item, text_part
+from carrel.gateway.items import call_item, json_object, message_item, text_part
 from carrel.gateway.model import Gateway, GatewayFault, Item, OnSend, OnText, Step, StepAnswer, keep_nothing
 from carrel.kernel import clip
 
@@ -50,7 +50,6 @@ class BuiltinGateway(Gateway):
         self.name = name
 
     async def take(self, step: Step, on_text: OnText, on_send: OnSend = keep_nothing) -> StepAnswer:
-        """Return the answer, which depends on the step only."""
         try:
             view = read_view(step)
         except (ValueError, RecursionError):
@@ -105,11 +104,9 @@ def _work_on(view: View, about: About) -> tuple[str, list[ToolRequest]]:
     if not view.results:
         return _read(about) if _READ in view.tools else (NOTICE, [])
     newest = view.results[-1]
-    try:
-        status = str(json.loads(newest.output)["task"]["status"])
-    except (ValueError, RecursionError, KeyError, TypeError):
-        # The call has failed.
-        status = ""
+    task = json_object(newest.output).get("task")
+    # There is no task if the call has failed.
+    status = str(task.get("status")) if isinstance(task, dict) else ""
     # A task that was just taken up is worked on in the next tick; one in review is finished in the same.
     following = None if newest.tool == _MOVE and status == "in_progress" else _NEXT.get(status)
     if following is not None and _MOVE in view.tools:

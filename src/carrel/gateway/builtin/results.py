@@ -5,6 +5,7 @@ from itertools import islice
 from typing import Any
 
 from carrel.gateway.builtin.view import Result
+from carrel.gateway.items import json_value
 from carrel.kernel import clip
 
 ROWS_SHOWN_MAX = 5
@@ -18,10 +19,8 @@ _SPELLED = {"in_progress": "in progress", "review": "in review", "inbox": "in th
 
 
 def describe(result: Result) -> str:
-    """Return a result as text for a person."""
-    try:
-        parsed = json.loads(result.output)
-    except (ValueError, RecursionError):
+    parsed = json_value(result.output)
+    if parsed is None:
         return f"{result.tool} returned: {clip(result.output.strip(), TEXT_CHARS_MAX) or 'nothing'}"
     try:
         return _sentence(result.tool, parsed)

@@ -39,8 +39,6 @@ _FRAME = re.compile(r"^(?:\[CARREL_CONTEXT_BEGIN\]\n.*|Current user intent: .*|M
 
 
 class Line(NamedTuple):
-    """One line that may be quoted, with its source."""
-
     source: str
     text: str
 

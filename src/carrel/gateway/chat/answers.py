@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from carrel.gateway.answers import WholeReader, build_answer, is_json
+from carrel.gateway.answers import StreamReader, build_answer, is_json
 from carrel.gateway.faults import Faults
 from carrel.gateway.items import call_item, incomplete, message_item, text_part, thought_item
 from carrel.gateway.model import Item, OnText, StepAnswer
@@ -22,8 +22,6 @@ _FILTERED = "Its content filter stopped the answer."
 
 @dataclass(eq=False)
 class _Call:
-    """One call while it arrives."""
-
     call_id: str = ""
     name: str = ""
     arguments: TextBuffer = field(default_factory=TextBuffer)
@@ -33,9 +31,7 @@ class _Call:
         return call_item(self.call_id, self.name, self.arguments.text)
 
 
-class ChatReader(WholeReader):
-    """Reads the chunks of one answer, or all of it."""
-
+class ChatReader(StreamReader):
     def __init__(self, *, seed: str, faults: Faults, on_text: OnText) -> None:
         super().__init__(seed=seed, faults=faults, on_text=on_text)
         self._text = TextBuffer()
@@ -69,13 +65,11 @@ class ChatReader(WholeReader):
         self._finish_reason = reason if isinstance(reason, str) and reason else self._finish_reason
 
     def take_whole(self, answer: Item) -> None:
-        """Read a whole answer; raise GatewayFault for anything else."""
         self.take(answer)
         if not isinstance(answer.get("choices"), list) or not answer["choices"]:
             raise self._faults.unreadable("its body does not contain an answer.")
 
     def end(self) -> StepAnswer:
-        """Return the answer once all was read; raise GatewayFault if something is missing."""
         items = self._items()
         calls_whole = all(is_json(call.arguments.text or "{}") for call in self._calls)
         if not self._finish_reason and not (self.is_finished and items and calls_whole):
@@ -143,7 +137,6 @@ class ChatReader(WholeReader):
         return call
 
     def _items(self) -> list[Item]:
-        """Return what was read as output items: thoughts, text and calls."""
         thought, text, refusal = self._thought.text, self._text.text, self._refusal.text
         items = [thought_item(thought, field=self._thought_field)] if thought else []
         parts = [text_part(text)] if text else []

@@ -25,7 +25,6 @@ from carrel.gateway.items import (
 )
 from carrel.gateway.model import Item, SentStep, Step
 from carrel.gateway.prompt import ASSISTANT, CONTEXT, Prompt, Turn, content_blocks, read_prompt, text_block
-from carrel.kernel.settings import GatewaySettings
 
 GAP = "\n\n"
 _OPTIONS = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
@@ -39,21 +38,49 @@ class Names(Struct, frozen=True, kw_only=True):
     context: str = "system"
 
 
-def chat_request(prompt: Prompt, *, max_output_tokens: int, names: Names) -> Item:
-    """Return the request."""
-    system = [{"role": "system", "content": prompt.instructions}] if prompt.instructions else []
-    messages = [message for turn in prompt.turns for message in _messages(turn, names)]
-    limit = prompt.request.get("max_output_tokens") or max_output_tokens
-    body: Item = {"model": prompt.model, "messages": [*system, *messages]}
-    body |= _tools(prompt) if prompt.tools else {}
-    body |= prompt.given(*_OPTIONS)
-    body |= {names.tokens: limit} if limit else {}
-    body |= {"reasoning_effort": prompt.effort} if prompt.effort else {}
-    body |= _text_options(prompt)
-    body |= prompt.given("user")
-    if prompt.request.get("stream"):
-        body |= {"stream": True, "stream_options": {"include_usage": True}}
-    return body
+# Hosts that use other names than everyone else.
+_NAMES = {
+    "openai.com": Names(tokens="max_completion_tokens", context="developer"),
+    "azure.com": Names(tokens="max_completion_tokens"),
+}
+
+
+class ChatDialect(Dialect):
+    """Steps go to `/v1/chat/completions`."""
+
+    path = "/chat/completions"
+    server = "a Chat Completions server"
+    reader = ChatReader
+
+    def write(self, step: Step) -> bytes:
+        prompt = read_prompt(step, has_context=True)
+        host = urlsplit(self._settings.base_url.strip()).hostname or ""
+        names = next((names for domain, names in _NAMES.items() if host.endswith(domain)), Names())
+        system = [{"role": "system", "content": prompt.instructions}] if prompt.instructions else []
+        messages = [message for turn in prompt.turns for message in _messages(turn, names)]
+        limit = prompt.request.get("max_output_tokens") or self._settings.max_output_tokens
+        body: Item = {"model": prompt.model, "messages": [*system, *messages]}
+        body |= _tools(prompt) if prompt.tools else {}
+        body |= prompt.given(*_OPTIONS)
+        body |= {names.tokens: limit} if limit else {}
+        body |= {"reasoning_effort": prompt.effort} if prompt.effort else {}
+        body |= _text_options(prompt)
+        body |= prompt.given("user")
+        if prompt.request.get("stream"):
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        return msgspec.json.encode(body)
+
+    @staticmethod
+    def read(request: Item) -> SentStep:
+        messages = request["messages"]
+        # Context messages have this role as well, but are never first.
+        system = [message["content"] for message in messages[:1] if message["role"] == "system"]
+        return SentStep(
+            model=request["model"],
+            instructions=system[0] if system else None,
+            input=[item for message in messages[len(system) :] for item in _sent_items(message)],
+            tools=[{"type": "function", **tool["function"]} for tool in request.get("tools", ())],
+        )
 
 
 def _messages(turn: Turn, names: Names) -> list[Item]:
@@ -148,19 +175,6 @@ def _text_options(prompt: Prompt) -> Item:
     return options | ({"response_format": wanted} if wanted else {})
 
 
-def read_chat_request(request: Item) -> SentStep:
-    """Read a stored request."""
-    messages = request["messages"]
-    # Context messages have this role as well, but are never first.
-    system = [message["content"] for message in messages[:1] if message["role"] == "system"]
-    return SentStep(
-        model=request["model"],
-        instructions=system[0] if system else None,
-        input=[item for message in messages[len(system) :] for item in _sent_items(message)],
-        tools=tuple(tool["function"]["name"] for tool in request.get("tools", ())),
-    )
-
-
 def _sent_items(message: Item) -> list[Item]:
     match message["role"]:
         case "tool":
@@ -194,28 +208,3 @@ def _sent_part(part: Item) -> Item:
             return input_file(part["file"]["file_data"], part["file"]["filename"])
         case _:
             return input_text(part["text"])
-
-
-# Hosts that use other names than everyone else.
-_NAMES = {
-    "openai.com": Names(tokens="max_completion_tokens", context="developer"),
-    "azure.com": Names(tokens="max_completion_tokens"),
-}
-
-
-class ChatDialect(Dialect):
-    """Steps go to `/v1/chat/completions`."""
-
-    path = "/chat/completions"
-    server = "a Chat Completions server"
-    reader = ChatReader
-
-    def __init__(self, settings: GatewaySettings) -> None:
-        host = urlsplit(settings.base_url.strip()).hostname or ""
-        self._max_output_tokens = settings.max_output_tokens
-        self._names = next((names for domain, names in _NAMES.items() if host.endswith(domain)), Names())
-
-    def write(self, step: Step) -> bytes:
-        """Return the step as a chat request."""
-        prompt = read_prompt(step, has_context=True)
-        return msgspec.json.encode(chat_request(prompt, max_output_tokens=self._max_output_tokens, names=self._names))

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from carrel.gateway.items import call_item, input_text, message_item, text_part
 from carrel.gateway.model import Item, Step
-from carrel.gateway.openclaw.request import PREFIX
+from carrel.gateway.openclaw.dialect import PREFIX
 from carrel.gateway.prompt import CONTEXT, USER, content_blocks, listed_items
 
 HISTORY_MESSAGES_MAX = 100

@@ -11,6 +11,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from carrel.gateway.answers import is_call
+from carrel.gateway.dialect import Dialect
+from carrel.gateway.event_stream import AnswerReader
 from carrel.gateway.items import PDF, GivenFile, data_url, input_file, input_image, not_sent, read_file
 from carrel.gateway.model import Item, SentStep, Step, StepAnswer
 from carrel.gateway.prompt import USER, content_blocks, tools_of
@@ -42,7 +44,6 @@ def name_at_gateway(name: str) -> str:
 
 
 def own_name(name: str) -> str:
-    """Return our name of a called tool."""
     return name.removeprefix(PREFIX)
 
 
@@ -58,27 +59,49 @@ class _Named(Struct):
 
 
 def model_of(step: Step) -> str:
-    """Return the model that a step names."""
     return msgspec.json.decode(step.body, type=_Named).model
 
 
-def openclaw_request(step: Step, own_tools: frozenset[str]) -> Item:
-    """Return the request; `own_tools` are left to OpenClaw, which has tools of the same names."""
-    request = msgspec.json.decode(step.body)
-    tools, choice = tools_of(request)
-    if isinstance(choice, dict):
-        choice = {"type": "function", "name": name_at_gateway(choice["name"])}
-    offered = [_tool(tool) for tool in tools if tool.get("name") not in own_tools]
-    instructions = [request.get("instructions") or "", TOOLS_NOTE if offered else ""]
-    body: Item = {
-        "model": agent_model(request["model"]),
-        "instructions": "\n\n".join(filter(None, instructions)),
-        "input": _input(request.get("input", "")),
-        "tools": offered,
-        "tool_choice": choice if offered else "auto",
-        "stream": bool(request.get("stream")),
-    }
-    return body | {name: request[name] for name in _OPTIONS if request.get(name) is not None}
+class OpenClawDialect(Dialect):
+    """Steps go to `/v1/responses`; the session and the agent are named in headers."""
+
+    path = "/responses"
+    server = "an OpenClaw gateway"
+    reader = AnswerReader
+
+    def headers(self, step: Step) -> dict[str, str]:
+        """Return the headers that name session and agent, and the model that replaces the agent's own."""
+        model = backend_model(model_of(step))
+        return super().headers(step) | ({"x-openclaw-model": model} if model else {})
+
+    def write(self, step: Step) -> bytes:
+        """Return the step as a request; tools may be left to OpenClaw, which has some of the same names."""
+        own_tools = SHARED_TOOLS if self._settings.session_tools == "openclaw" else ()
+        request = msgspec.json.decode(step.body)
+        tools, choice = tools_of(request)
+        if isinstance(choice, dict):
+            choice = {"type": "function", "name": name_at_gateway(choice["name"])}
+        offered = [_tool(tool) for tool in tools if tool.get("name") not in own_tools]
+        instructions = [request.get("instructions") or "", TOOLS_NOTE if offered else ""]
+        body: Item = {
+            "model": agent_model(request["model"]),
+            "instructions": "\n\n".join(filter(None, instructions)),
+            "input": _input(request.get("input", "")),
+            "tools": offered,
+            "tool_choice": choice if offered else "auto",
+            "stream": bool(request.get("stream")),
+        }
+        options = {name: request[name] for name in _OPTIONS if request.get(name) is not None}
+        return msgspec.json.encode(body | options)
+
+    @staticmethod
+    def read(request: Item) -> SentStep:
+        return SentStep(
+            model=request["model"],
+            instructions=request["instructions"] or None,
+            input=[_sent_item(item) for item in request["input"]],
+            tools=[tool | {"name": own_name(tool["name"])} for tool in request["tools"]],
+        )
 
 
 def agent_model(model: str) -> str:
@@ -151,16 +174,6 @@ def _source(file: GivenFile) -> Item | None:
         return None
     named = {"filename": file.name} if file.name and not file.is_image else {}
     return {"type": "base64", "media_type": file.media_type, "data": file.data} | named
-
-
-def read_openclaw_request(request: Item) -> SentStep:
-    """Read a stored request."""
-    return SentStep(
-        model=request["model"],
-        instructions=request["instructions"] or None,
-        input=[_sent_item(item) for item in request["input"]],
-        tools=tuple(own_name(tool["name"]) for tool in request["tools"]),
-    )
 
 
 def _sent_item(item: Item) -> Item:
