@@ -130,7 +130,7 @@ def _waiting(tx: Tx, prepared: PreparedRequest, target: Target) -> Run | None:
         for run in _live_waiting(tx, prepared, target).values():
             if call_ids & set(_pending(tx, prepared.access, run)):
                 return run
-    stray = next((output for output in given.outputs if output.call_id not in given.replayed), None)
+    stray = next((output for output in given.outputs if output.call_id not in given.made), None)
     if stray is not None:
         raise wrong(stray.param, f"No call {stray.call_id[:80]} is waiting for an output here.")
     return None
@@ -154,7 +154,7 @@ def _continue(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Re
         if output.call_id in pending:
             call = pending[output.call_id]
             outputs[output.call_id] = CallOutput(call=call, text=output.text, parts=output.parts)
-        elif output.call_id not in given.replayed:
+        elif output.call_id not in given.made:
             raise wrong(output.param, f"No call {output.call_id[:80]} is waiting for an output here.")
     missing = pending.keys() - outputs.keys()
     if missing and (outputs or given.message is None):

@@ -25,12 +25,14 @@ from carrel.surfaces.http.responder import answer_request
 from carrel.surfaces.http.revocation import until_request_revoked, until_revoked
 from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.streaming import PING, FrameStream
-from carrel.surfaces.responses.completions import Completions, CreateCompletion, frames_of
+from carrel.surfaces.responses.completions import Completions, CreateCompletion, chunks_of
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
+from carrel.surfaces.responses.input_items import compacted
 from carrel.surfaces.responses.operations import Responses
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, SocketCreate
 from carrel.surfaces.responses.resource import Page
 from carrel.surfaces.responses.stream import Events
+from carrel.surfaces.responses.targets import find_model, list_models, read_hints
 
 _ROOT = "/v1/responses"
 _MODELS = "/v1/models"
@@ -57,7 +59,7 @@ class _Http:
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, literal paths before those with an id."""
-        responses, one = self._responses, f"{_ROOT}/{{id}}"
+        responses, read, one = self._responses, self._services.db.read, f"{_ROOT}/{{id}}"
 
         def for_one(work: Callable[[Access, str], Awaitable[Json]]) -> Handler:
             return lambda request, access: work(access, request.path_params["id"])
@@ -66,7 +68,7 @@ class _Http:
             return responses.input_items(access, request.path_params["id"], _page(request))
 
         def model(request: Request, access: Access) -> Awaitable[Json]:
-            return responses.model(access, request.path_params["name"])
+            return read(lambda tx: find_model(tx, access, request.path_params["name"]))
 
         return [
             WebSocketRoute(_ROOT, Socket(self._services, self._wrong, responses).serve),
@@ -77,7 +79,7 @@ class _Http:
             self._route("GET", f"{one}/input_items", listed),
             self._route("GET", one, for_one(responses.read)),
             self._route("DELETE", one, for_one(responses.delete)),
-            self._route("GET", _MODELS, lambda _, access: responses.models(access)),
+            self._route("GET", _MODELS, lambda _, access: read(lambda tx: list_models(tx, access))),
             # The name of a model has a slash.
             self._route("GET", f"{_MODELS}/{{name:path}}", model),
         ]
@@ -102,7 +104,7 @@ class _Http:
         started = await self._responses.start(access, request.headers, body, raw, set(), read_key(request.headers))
         headers = {} if started.is_new else {"Idempotent-Replay": "true"}
         if body.stream:
-            return self._stream(request, _frames(started.events()), headers)
+            return self._stream(request, started.events(), headers)
         show = self._responses.shown if body.background else self._responses.finished
         return _answer(await show(access, started.response), headers)
 
@@ -112,12 +114,13 @@ class _Http:
         started = await self._completions.start(access, request.headers, body, raw, read_key(request.headers))
         headers = {} if started.is_new else {"Idempotent-Replay": "true"}
         if body.stream:
-            return self._stream(request, frames_of(started.events(), includes_usage=body.includes_usage), headers)
+            chunks = chunks_of(started.events(), includes_usage=body.includes_usage)
+            return self._stream(request, chunks, headers)
         return _answer(await self._completions.finished(access, started), headers)
 
-    def _stream(self, request: Request, frames: AsyncIterator[bytes], headers: dict[str, str]) -> Response:
+    def _stream(self, request: Request, events: Events, headers: dict[str, str]) -> Response:
         return FrameStream(
-            frames,
+            _frames(events),
             closing=self._services.closing,
             until_revoked=partial(until_request_revoked, request, self._services, self._wrong),
             headers=headers,
@@ -125,7 +128,8 @@ class _Http:
 
     async def _compact(self, request: Request, access: Access) -> Json:
         body: Compact = decode_body(await read_body(request), Compact)
-        return await self._responses.compact(access, request.headers, body)
+        hints = read_hints(request.headers, body.model, None, body.previous_response_id)
+        return await self._services.db.read(lambda tx: compacted(tx, access, hints, body))
 
 
 def _page(request: Request) -> Page:
@@ -145,12 +149,13 @@ def refusal_response(refusal: Refusal) -> Response:
 
 
 async def _frames(events: Events) -> AsyncIterator[bytes]:
-    """Yield each event as one frame, then the end marker."""
+    """Yield each event as one frame, then the end marker; chunks of a completion have no type."""
     async for event in events:
         if event is None:
             yield PING
             continue
-        yield b"event: %s\ndata: %s\n\n" % (event["type"].encode(), msgspec.json.encode(event))
+        named = b"event: %s\n" % event["type"].encode() if "type" in event else b""
+        yield b"%sdata: %s\n\n" % (named, msgspec.json.encode(event))
         # Others get their turn between events.
         await asyncio.sleep(0)
     yield b"data: [DONE]\n\n"

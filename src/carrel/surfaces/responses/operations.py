@@ -13,12 +13,11 @@ from carrel.storage import Tx
 from carrel.surfaces.http.services import Services
 from carrel.surfaces.responses.create import create, prepare
 from carrel.surfaces.responses.errors import ResponsesError, no_response
-from carrel.surfaces.responses.input_items import compacted
-from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, check
+from carrel.surfaces.responses.requests import CreateResponse, Json, check
 from carrel.surfaces.responses.resource import Page, list_input, render, state_of
 from carrel.surfaces.responses.store import Response, forget_response
 from carrel.surfaces.responses.stream import Events, follow, wait_for_rest
-from carrel.surfaces.responses.targets import find_model, list_models, own_response, read_hints
+from carrel.surfaces.responses.targets import own_response, read_hints
 
 _BY_CALLER = "client_cancelled"
 
@@ -89,19 +88,6 @@ class Responses:
     async def input_items(self, access: Access, response_id: str, page: Page) -> Json:
         """Return a page of what a response was asked."""
         return await self._services.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
-
-    async def models(self, access: Access) -> Json:
-        """Return the agents that the caller may call."""
-        return await self._services.db.read(lambda tx: list_models(tx, access))
-
-    async def model(self, access: Access, name: str) -> Json:
-        """Return one of them."""
-        return await self._services.db.read(lambda tx: find_model(tx, access, name))
-
-    async def compact(self, access: Access, headers: Headers, request: Compact) -> Json:
-        """Return a transcript as one compaction item."""
-        hints = read_hints(headers, request.model, None, request.previous_response_id)
-        return await self._services.db.read(lambda tx: compacted(tx, access, hints, request))
 
 
 def _own(tx: Tx, access: Access, response_id: str) -> Response:

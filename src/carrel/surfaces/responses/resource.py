@@ -13,7 +13,7 @@ from carrel.records import attachment_heads
 from carrel.runs import Run, extras_of, is_sender_call, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response, wrong
-from carrel.surfaces.responses.input_items import links_text
+from carrel.surfaces.responses.input_items import USAGE_DETAILS, links_text
 from carrel.surfaces.responses.requests import Json
 from carrel.surfaces.responses.store import Response, next_response
 
@@ -89,9 +89,13 @@ def _items(entry: Entry, run: Run, *, rests: bool) -> list[Json]:
     return [_message(entry.content, "final_answer", "incomplete" if is_cut else "completed")]
 
 
+def text_part(text: str) -> Json:
+    """Return a text as the part of a message."""
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
 def _message(text: str, phase: str, status: str = "completed") -> Json:
-    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {"type": "message", "status": status, "role": "assistant", "phase": phase, "content": [part]}
+    return {"type": "message", "status": status, "role": "assistant", "phase": phase, "content": [text_part(text)]}
 
 
 def _call(entry: Entry) -> Json:
@@ -171,10 +175,7 @@ def _usage(state: ResponseState) -> Json:
     spent_by_end = state.following.spent if state.following is not None else state.run.usage
     end, start = _spent(spent_by_end), _spent(state.response.spent)
     used = {name: max(0, end[name] - start[name]) for name in end}
-    return used | {
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens_details": {"reasoning_tokens": 0},
-    }
+    return used | USAGE_DETAILS
 
 
 def _spent(usage: str | None) -> dict[str, int]:

@@ -40,6 +40,7 @@ from carrel.surfaces.http.errors import broken
 from carrel.surfaces.http.identity import Peer, WrongTokens, identify_program, require_caller
 from carrel.surfaces.http.revocation import until_revoked
 from carrel.surfaces.http.services import Services
+from carrel.surfaces.http.streaming import first_to_end
 
 T = TypeVar("T")
 Call: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
@@ -138,21 +139,16 @@ class GrpcHandlers:
 
     async def _send_until_closing(self, call: Call, access: Access, updates: UpdateStream) -> None:
         """Send updates until they end, the caller's rights end, or the server stops."""
-        async with asyncio.TaskGroup() as group:
-            sending = group.create_task(self._send_all(call, updates))
-            refused = group.create_task(
-                until_revoked(self._services, access, lambda: self._identify(asker_of_call(call)))
-            )
-            ends: set[asyncio.Task[Any]] = {sending, refused, group.create_task(self._services.closing.wait())}
-            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends - done:
-                end.cancel()
+        sending, refused, _ = await first_to_end(
+            self._send_all(call, updates),
+            until_revoked(self._services, access, lambda: self._identify(asker_of_call(call))),
+            self._services.closing.wait(),
+        )
         if sending.cancelled() and not refused.cancelled():
             raise refused.result()
         if sending.cancelled():
             raise Refusal(Code.DRAINING, "The server is stopping; subscribe to the task again.", retry_after_seconds=5)
-        error = sending.result()
-        if error is not None:
+        if (error := sending.result()) is not None:
             raise error
 
     async def _send_all(self, call: Call, updates: UpdateStream) -> A2aError | None:
