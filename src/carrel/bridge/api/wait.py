@@ -23,12 +23,10 @@ OnFault = Callable[[Fault], None]
 
 
 async def read_run(driver: Driver, run_id: str) -> Run:
-    """Read a run."""
     return read(Run, (await driver.exchange(Request("GET", path_of("runs", run_id))))["run"])
 
 
 async def wait_for_run(driver: Driver, run_id: str, seconds: float, on_fault: OnFault | None) -> Run:
-    """Wait until a run has ended or waits for somebody."""
     until, report = elapsed_seconds() + seconds, on_fault and _each_once(on_fault)
     run: Run | None = None
     if report:

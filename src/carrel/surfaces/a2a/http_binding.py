@@ -51,7 +51,6 @@ class Binding:
 async def respond(
     request: Request, route: str, work: Callable[[], Awaitable[Response]], on_error: Callable[[A2aError], Response]
 ) -> Response:
-    """Return the response of `work`, or of `on_error` if it raised an error."""
 
     async def guarded() -> Response:
         try:

@@ -27,10 +27,7 @@ _ROUTE = "/a2a/{agent}"
 
 
 class JsonRpc(Binding):
-    """Serves JSON-RPC requests."""
-
     async def serve(self, request: Request) -> Response:
-        """Serve one request."""
         # What is known of it so far, for an error at any point.
         caller: Caller | None = None
         call_id: Any = None

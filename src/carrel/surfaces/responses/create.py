@@ -45,7 +45,6 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def channel(self) -> str:
-        """The channel it came on."""
         return channel_of(self.access, _CHANNEL, self.hints.channel)
 
     @property

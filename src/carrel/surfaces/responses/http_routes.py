@@ -49,8 +49,6 @@ def routes(services: Services, wrong: WrongTokens) -> list[BaseRoute]:
 
 
 class _Http:
-    """Answers HTTP requests."""
-
     def __init__(self, services: Services, wrong: WrongTokens) -> None:
         self._services = services
         self._wrong = wrong
@@ -162,8 +160,6 @@ async def _frames(events: Events) -> AsyncIterator[bytes]:
 
 
 class Socket:
-    """Serves connections."""
-
     def __init__(self, services: Services, wrong_tokens: WrongTokens, responses: Responses) -> None:
         self._services = services
         self._wrong = wrong_tokens

@@ -31,8 +31,6 @@ class StartedResponse(Struct, frozen=True, kw_only=True):
 
 
 class Responses:
-    """What a caller can do with responses."""
-
     def __init__(self, services: Services) -> None:
         self._services = services
 
@@ -53,7 +51,6 @@ class Responses:
         )
 
     async def finished(self, access: Access, response: Response) -> Json:
-        """Return the response once it has ended or is waiting."""
         return render(await wait_for_rest(self._services, access, response))
 
     async def shown(self, access: Access, response: Response) -> Json:
@@ -86,7 +83,6 @@ class Responses:
         return {"id": response_id, "object": "response", "deleted": True}
 
     async def input_items(self, access: Access, response_id: str, page: Page) -> Json:
-        """Return a page of what a response was asked."""
         return await self._services.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
 
 

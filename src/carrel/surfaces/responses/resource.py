@@ -45,7 +45,6 @@ class ResponseState(Struct, frozen=True, kw_only=True):
 
 
 def state_of(tx: Tx, access: Access, response: Response) -> ResponseState:
-    """Return the stretch as it is now."""
     state = find_state(tx, access, response)
     if state is None:
         raise no_response()
@@ -90,7 +89,6 @@ def _items(entry: Entry, run: Run, *, rests: bool) -> list[Json]:
 
 
 def text_part(text: str) -> Json:
-    """Return a text as the part of a message."""
     return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
@@ -117,7 +115,6 @@ def cut_short(run: Run) -> str | None:
 
 
 def status_of(state: ResponseState) -> str:
-    """Return the status of a stretch in the terms of Open Responses."""
     run = state.run
     if state.following is not None:
         return "completed"
@@ -193,7 +190,6 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def list_input(tx: Tx, access: Access, response: Response, page: Page) -> Json:
-    """Return a page of a response's input."""
     run = run_by_id(tx, access, response.run_id)
     if run is None:
         raise no_response()
@@ -221,7 +217,6 @@ def list_input(tx: Tx, access: Access, response: Response, page: Page) -> Json:
 
 
 def _beginning(tx: Tx, access: Access, run: Run) -> list[Json]:
-    """Return the input that started a run."""
     extras = extras_of(tx, access, run.id)
     text = "" if run.text == links_text(extras.parts) else run.text
     message = _asked_message(tx, access, text, run.attached(), extras.parts)

@@ -62,7 +62,6 @@ class EventWriter:
         self.items: list[Json] = []
 
     def event(self, kind: str, **fields: Any) -> Json:
-        """Return the next event."""
         self._number += 1
         return {"type": kind, "sequence_number": self._number, **fields}
 

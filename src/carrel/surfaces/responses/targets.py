@@ -56,7 +56,6 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 def read_hints(headers: Headers, model: str | None, user: str | None, previous_id: str | None) -> TargetHints:
-    """Return what the headers and the body say."""
     channel = headers.get(CHANNEL_HEADER) or None
     if channel is not None and not _CHANNEL.fullmatch(channel):
         raise wrong(CHANNEL_HEADER, "A channel's name must be 1 to 32 lower-case letters, digits and -.")
@@ -189,7 +188,6 @@ def _may_use(access: Access, found: FoundSession) -> bool:
 
 
 def list_models(tx: Tx, access: Access) -> Json:
-    """Return every model."""
     return {"object": "list", "data": [_model(agent) for agent in callable_agents(tx, access)]}
 
 

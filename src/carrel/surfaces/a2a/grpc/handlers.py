@@ -54,8 +54,6 @@ _NESTING_MAX = 200
 
 
 class GrpcHandlers:
-    """Handles gRPC calls; each operation is a method."""
-
     def __init__(self, services: Services, wrong_tokens: WrongTokens, ids: Ids, base_url: str) -> None:
         self._services = services
         self._wrong_tokens = wrong_tokens
@@ -64,7 +62,6 @@ class GrpcHandlers:
         self._operations = operations_of(services)
 
     def generic_handler(self) -> grpc.GenericRpcHandler:
-        """Return the handler of all methods, for the server."""
         methods = {
             name: self._stream(name, operation) if operation.streams else self._unary(name, operation)
             for name, operation in self._operations.items()

@@ -18,7 +18,6 @@ from carrel.work import Task, task_shapes
 
 
 async def perform(services: Services, caller: Caller, name: str, params: object) -> Json:
-    """Perform the method of that name, one of METHODS."""
     method = METHODS[name]
     read = shapes.read_params(method.params, params)
 

@@ -83,7 +83,6 @@ def plan_task_json(task: TaskShape, run_id: str | None) -> Json:
 
 
 def plan_task_status(task: Task | TaskShape) -> str:
-    """Return a task's status as OPT names it."""
     has_failed = task.status == "blocked" and task.metadata.get("failed") is True
     return "failed" if has_failed else _TASK[task.status]
 

@@ -52,13 +52,11 @@ def heading_of(response: Json, kind: str) -> Json:
 
 
 def call_of(item: Json) -> Json:
-    """Return a call of one of the caller's functions."""
     function = {"name": item["name"], "arguments": item["arguments"]}
     return {"id": item["call_id"], "type": "function", "function": function}
 
 
 def finish_of(response: Json) -> str:
-    """Return why a completion ends here."""
     if any(item["type"] == "function_call" for item in response["output"]):
         return "tool_calls"
     reason = (response.get("incomplete_details") or {}).get("reason")
@@ -66,7 +64,6 @@ def finish_of(response: Json) -> str:
 
 
 def usage_of(response: Json) -> Json | None:
-    """Return what a completion used."""
     used = response["usage"]
     if used is None:
         return None
@@ -134,8 +131,6 @@ def _chunk(heading: Json, delta: Json, finish: str | None = None) -> Json:
 
 
 class Completions:
-    """What a caller can do with completions."""
-
     def __init__(self, services: Services, responses: Responses) -> None:
         self._services = services
         self._responses = responses
@@ -143,7 +138,6 @@ class Completions:
     async def start(
         self, access: Access, headers: Headers, request: CreateCompletion, raw: bytes, key: str | None
     ) -> StartedResponse:
-        """Accept a request under its idempotency key."""
         whole = read_messages(request.messages)
         hints = read_hints(headers, request.model, request.user, None)
         said = whole.newest() if hints.names_session else whole
@@ -156,7 +150,6 @@ class Completions:
             raise said.in_its_words(error) from error
 
     async def finished(self, access: Access, started: StartedResponse) -> Json:
-        """Return the completion once its run has ended or is waiting."""
         return completion_of(await self._responses.finished(access, started.response))
 
 

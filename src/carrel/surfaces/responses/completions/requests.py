@@ -192,7 +192,6 @@ class CreateCompletion(Struct, frozen=True, kw_only=True):
 
     @property
     def includes_usage(self) -> bool:
-        """Whether a stream ends with the usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
 
 
