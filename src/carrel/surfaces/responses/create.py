@@ -47,11 +47,6 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
     def channel(self) -> str:
         return channel_of(self.access, _CHANNEL, self.hints.channel)
 
-    @property
-    def provenance(self) -> Provenance:
-        """The provenance of its message."""
-        return Provenance.of_person(self.access, self.channel)
-
 
 def prepare(
     access: Access, hints: TargetHints, request: CreateResponse, digest: str, key: str | None
@@ -202,7 +197,8 @@ def _added_extras(prepared: PreparedRequest, first: TurnExtras) -> TurnExtras:
 
 
 def _message(prepared: PreparedRequest, sent: UserMessage) -> Message:
-    return Message(text=sent.text, provenance=prepared.provenance, attachments=sent.files)
+    provenance = Provenance.of_person(prepared.access, prepared.channel)
+    return Message(text=sent.text, provenance=provenance, attachments=sent.files)
 
 
 def _new(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Response:

@@ -7,7 +7,6 @@ the conversation would then be wrong.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 from logging import getLogger
 
 import msgspec
@@ -22,9 +21,9 @@ from carrel.surfaces.http.bodies import decode_body, read_body, refuse_too_many_
 from carrel.surfaces.http.idempotency import read_key
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 from carrel.surfaces.http.responder import answer_request
-from carrel.surfaces.http.revocation import until_request_revoked, until_revoked
+from carrel.surfaces.http.revocation import streamed, until_revoked
 from carrel.surfaces.http.services import Services
-from carrel.surfaces.http.streaming import PING, FrameStream
+from carrel.surfaces.http.streaming import PING
 from carrel.surfaces.responses.completions import Completions, CreateCompletion, chunks_of
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
 from carrel.surfaces.responses.input_items import compacted
@@ -117,12 +116,7 @@ class _Http:
         return _answer(await self._completions.finished(access, started), headers)
 
     def _stream(self, request: Request, events: Events, headers: dict[str, str]) -> Response:
-        return FrameStream(
-            _frames(events),
-            closing=self._services.closing,
-            until_revoked=partial(until_request_revoked, request, self._services, self._wrong),
-            headers=headers,
-        )
+        return streamed(request, self._services, self._wrong, _frames(events), headers)
 
     async def _compact(self, request: Request, access: Access) -> Json:
         body: Compact = decode_body(await read_body(request), Compact)

@@ -246,9 +246,7 @@ def _output(param: str, item: Json) -> Output:
 def _file_or_link(param: str, part: Json) -> NewAttachment | None:
     """Return the file when its bytes are given; None when it is a URL."""
     is_image = part["type"] == "input_image"
-    name = "image_url" if is_image or part.get("file_data") is None else "file_data"
-    if not is_image and name == "image_url":
-        name = "file_url"
+    name = "image_url" if is_image else "file_url" if part.get("file_data") is None else "file_data"
     url = part.get(name)
     if not isinstance(url, str) or not url:
         raise wrong(f"{param}.{name}", f"{name} is missing." if url is None else f"{name} must be a string.")

@@ -67,11 +67,10 @@ class Responses:
         def work(tx: Tx) -> Response:
             response = _own(tx, access, response_id)
             state = state_of(tx, access, response)
-            if state.following is not None or cancel(tx, access, response.run_id, _BY_CALLER) is None:
-                if state.following is None and state.run.state == "cancelled":
-                    return response
-                raise ResponsesError(409, "already_ended", "This response has already ended.")
-            return response
+            was_cancelled = state.run.state == "cancelled"
+            if state.following is None and (cancel(tx, access, response.run_id, _BY_CALLER) or was_cancelled):
+                return response
+            raise ResponsesError(409, "already_ended", "This response has already ended.")
 
         response = await self._services.db.write(work)
         await self._services.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)

@@ -28,8 +28,8 @@ _TASK = {
     "archived": "canceled",
 }
 # The other way round; a plan that is pending can be begun.
-GOAL_STATUS = {"canceled": "cancelled"}
-PLAN_STATUS = {"pending": "ready"}
+GOAL_STATUS: dict[object, str] = {"canceled": "cancelled"}
+PLAN_STATUS: dict[object, str] = {"pending": "ready"}
 _TASK_STATUS = {"working": "in_progress", "completed": "done", "canceled": "archived"}
 ObjectiveStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "canceled"]
 PlanStatus = Literal["pending", "working", "blocked", "completed", "failed", "skipped"]
