@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from logging import getLogger
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -24,7 +24,7 @@ from carrel.surfaces.http.responder import answer_request
 from carrel.surfaces.http.revocation import streamed, until_revoked
 from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.streaming import PING
-from carrel.surfaces.responses.completions import Completions, CreateCompletion, chunks_of
+from carrel.surfaces.responses.completions import CreateCompletion, chunks_of, completion_of, start_completion
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
 from carrel.surfaces.responses.input_items import compacted
 from carrel.surfaces.responses.operations import Responses
@@ -44,15 +44,16 @@ _NOT_HERE = ("stream", "stream_options", "background")
 
 def routes(services: Services, wrong: WrongTokens) -> list[BaseRoute]:
     """Return the routes of Open Responses."""
-    return _Http(services, wrong).routes()
+    return _Surface(services, wrong).routes()
 
 
-class _Http:
+class _Surface:
+    """Answers the requests and sockets of one server."""
+
     def __init__(self, services: Services, wrong: WrongTokens) -> None:
         self._services = services
         self._wrong = wrong
         self._responses = Responses(services)
-        self._completions = Completions(services, self._responses)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, literal paths before those with an id."""
@@ -68,7 +69,7 @@ class _Http:
             return read(lambda tx: find_model(tx, access, request.path_params["name"]))
 
         return [
-            WebSocketRoute(_ROOT, Socket(self._services, self._wrong, responses).serve),
+            WebSocketRoute(_ROOT, self._serve_socket),
             self._route("POST", _ROOT, self._create),
             self._route("POST", f"{_ROOT}/compact", self._compact),
             self._route("POST", _COMPLETIONS, self._complete),
@@ -89,8 +90,7 @@ class _Http:
 
     async def _serve(self, request: Request, handler: Handler) -> Response:
         try:
-            refuse_token_in_query(request)
-            found = await handler(request, require_caller(await identify(request, self._services, self._wrong)))
+            found = await handler(request, await self._identify(request))
         except ResponsesError as error:
             return error.response()
         return found if isinstance(found, Response) else _answer(found)
@@ -108,12 +108,13 @@ class _Http:
     async def _complete(self, request: Request, access: Access) -> Response:
         raw = await read_body(request)
         body: CreateCompletion = decode_body(raw, CreateCompletion)
-        started = await self._completions.start(access, request.headers, body, raw, read_key(request.headers))
+        key = read_key(request.headers)
+        started = await start_completion(self._responses, access, request.headers, body, raw, key)
         headers = {} if started.is_new else {"Idempotent-Replay": "true"}
         if body.stream:
             chunks = chunks_of(started.events(), includes_usage=body.includes_usage)
             return self._stream(request, chunks, headers)
-        return _answer(await self._completions.finished(access, started), headers)
+        return _answer(completion_of(await self._responses.finished(access, started.response)), headers)
 
     def _stream(self, request: Request, events: Events, headers: dict[str, str]) -> Response:
         return streamed(request, self._services, self._wrong, _frames(events), headers)
@@ -123,43 +124,7 @@ class _Http:
         hints = read_hints(request.headers, body.model, None, body.previous_response_id)
         return await self._services.db.read(lambda tx: compacted(tx, access, hints, body))
 
-
-def _page(request: Request) -> Page:
-    try:
-        return msgspec.convert(dict(request.query_params), Page, strict=False)
-    except msgspec.ValidationError as error:
-        raise wrong_value(error, Page) from error
-
-
-def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
-    return Response(msgspec.json.encode(value), 200, headers, "application/json")
-
-
-def refusal_response(refusal: Refusal) -> Response:
-    """Return the response to a request that was refused."""
-    return from_refusal(refusal).response()
-
-
-async def _frames(events: Events) -> AsyncIterator[bytes]:
-    """Yield each event as one frame, then the end marker; chunks of a completion have no type."""
-    async for event in events:
-        if event is None:
-            yield PING
-            continue
-        named = b"event: %s\n" % event["type"].encode() if "type" in event else b""
-        yield b"%sdata: %s\n\n" % (named, msgspec.json.encode(event))
-        # Others get their turn between events.
-        await asyncio.sleep(0)
-    yield b"data: [DONE]\n\n"
-
-
-class Socket:
-    def __init__(self, services: Services, wrong_tokens: WrongTokens, responses: Responses) -> None:
-        self._services = services
-        self._wrong = wrong_tokens
-        self._responses = responses
-
-    async def serve(self, socket: WebSocket) -> None:
+    async def _serve_socket(self, socket: WebSocket) -> None:
         """Serve one connection from its handshake to its end."""
         try:
             access = await self._identify(socket)
@@ -173,9 +138,9 @@ class Socket:
         await socket.accept()
         await websockets.close(socket, await self._answer_until_closed(socket, access))
 
-    async def _identify(self, socket: WebSocket) -> Access:
-        refuse_token_in_query(socket)
-        return require_caller(await identify(socket, self._services, self._wrong))
+    async def _identify(self, connection: HTTPConnection) -> Access:
+        refuse_token_in_query(connection)
+        return require_caller(await identify(connection, self._services, self._wrong))
 
     async def _answer_until_closed(self, socket: WebSocket, access: Access) -> int:
         """Answer requests until either side ends it; return the code to close with."""
@@ -224,6 +189,35 @@ class Socket:
             error = refused if isinstance(refused, ResponsesError) else from_refusal(refused)
             kept.discard(previous or "")
             await websockets.send_value(socket, {"type": "error", "status": error.status, "error": error.body()})
+
+
+def _page(request: Request) -> Page:
+    try:
+        return msgspec.convert(dict(request.query_params), Page, strict=False)
+    except msgspec.ValidationError as error:
+        raise wrong_value(error, Page) from error
+
+
+def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(value), 200, headers, "application/json")
+
+
+def refusal_response(refusal: Refusal) -> Response:
+    """Return the response to a request that was refused."""
+    return from_refusal(refusal).response()
+
+
+async def _frames(events: Events) -> AsyncIterator[bytes]:
+    """Yield each event as one frame, then the end marker; chunks of a completion have no type."""
+    async for event in events:
+        if event is None:
+            yield PING
+            continue
+        named = b"event: %s\n" % event["type"].encode() if "type" in event else b""
+        yield b"%sdata: %s\n\n" % (named, msgspec.json.encode(event))
+        # Others get their turn between events.
+        await asyncio.sleep(0)
+    yield b"data: [DONE]\n\n"
 
 
 def _request(raw: bytes) -> SocketCreate:

@@ -32,13 +32,13 @@ class StartedResponse(Struct, frozen=True, kw_only=True):
 
 class Responses:
     def __init__(self, services: Services) -> None:
-        self._services = services
+        self.services = services
 
     async def start(
         self, access: Access, headers: Headers, request: CreateResponse, raw: bytes, kept: set[str], key: str | None
     ) -> StartedResponse:
         """Accept a request under its idempotency key; responses in `kept` are not stored but can be continued here."""
-        services = self._services
+        services = self.services
         services.refuse_when_draining()
         check(request)
         hints = read_hints(headers, request.model, request.user, request.previous_response_id)
@@ -51,15 +51,15 @@ class Responses:
         )
 
     async def finished(self, access: Access, response: Response) -> Json:
-        return render(await wait_for_rest(self._services, access, response))
+        return render(await wait_for_rest(self.services, access, response))
 
     async def shown(self, access: Access, response: Response) -> Json:
         """Return the response as it is now, whether or not it is stored."""
-        return await self._services.db.read(lambda tx: render(state_of(tx, access, response)))
+        return await self.services.db.read(lambda tx: render(state_of(tx, access, response)))
 
     async def read(self, access: Access, response_id: str) -> Json:
         """Return a stored response as it is now."""
-        return await self._services.db.read(lambda tx: render(state_of(tx, access, _own(tx, access, response_id))))
+        return await self.services.db.read(lambda tx: render(state_of(tx, access, _own(tx, access, response_id))))
 
     async def cancel(self, access: Access, response_id: str) -> Json:
         """Cancel a response; a running one gets a few seconds to stop."""
@@ -72,17 +72,17 @@ class Responses:
                 return response
             raise ResponsesError(409, "already_ended", "This response has already ended.")
 
-        response = await self._services.db.write(work)
-        await self._services.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)
+        response = await self.services.db.write(work)
+        await self.services.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)
         return await self.shown(access, response)
 
     async def delete(self, access: Access, response_id: str) -> Json:
         """Forget a response; its run and its session stay."""
-        await self._services.db.write(lambda tx: forget_response(tx, access, _own(tx, access, response_id).id))
+        await self.services.db.write(lambda tx: forget_response(tx, access, _own(tx, access, response_id).id))
         return {"id": response_id, "object": "response", "deleted": True}
 
     async def input_items(self, access: Access, response_id: str, page: Page) -> Json:
-        return await self._services.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
+        return await self.services.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
 
 
 def _own(tx: Tx, access: Access, response_id: str) -> Response:

@@ -5,7 +5,6 @@ from starlette.datastructures import Headers
 from carrel.kernel import Access
 from carrel.runs import live_runs_of_lane, run_that_made
 from carrel.storage import Tx
-from carrel.surfaces.http.services import Services
 from carrel.surfaces.responses.completions.requests import Conversation, CreateCompletion, as_response, read_messages
 from carrel.surfaces.responses.errors import ResponsesError
 from carrel.surfaces.responses.input_items import answered_calls
@@ -130,27 +129,20 @@ def _chunk(heading: Json, delta: Json, finish: str | None = None) -> Json:
     return heading | {"choices": [choice]}
 
 
-class Completions:
-    def __init__(self, services: Services, responses: Responses) -> None:
-        self._services = services
-        self._responses = responses
-
-    async def start(
-        self, access: Access, headers: Headers, request: CreateCompletion, raw: bytes, key: str | None
-    ) -> StartedResponse:
-        whole = read_messages(request.messages)
-        hints = read_hints(headers, request.model, request.user, None)
-        said = whole.newest() if hints.names_session else whole
-        try:
-            previous_id = await self._services.db.read(lambda tx: _continued(tx, access, hints, said))
-            asked = as_response(request, said, previous_id)
-            kept = set() if previous_id is None else {previous_id}
-            return await self._responses.start(access, headers, asked, raw, kept, key)
-        except ResponsesError as error:
-            raise said.in_its_words(error) from error
-
-    async def finished(self, access: Access, started: StartedResponse) -> Json:
-        return completion_of(await self._responses.finished(access, started.response))
+async def start_completion(
+    responses: Responses, access: Access, headers: Headers, request: CreateCompletion, raw: bytes, key: str | None
+) -> StartedResponse:
+    """Accept a request as one for a response, under its idempotency key."""
+    whole = read_messages(request.messages)
+    hints = read_hints(headers, request.model, request.user, None)
+    said = whole.newest() if hints.names_session else whole
+    try:
+        previous_id = await responses.services.db.read(lambda tx: _continued(tx, access, hints, said))
+        asked = as_response(request, said, previous_id)
+        kept = set() if previous_id is None else {previous_id}
+        return await responses.start(access, headers, asked, raw, kept, key)
+    except ResponsesError as error:
+        raise said.in_its_words(error) from error
 
 
 def _continued(tx: Tx, access: Access, hints: TargetHints, said: Conversation) -> str | None:
