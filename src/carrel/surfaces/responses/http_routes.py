@@ -7,13 +7,12 @@ the conversation would then be wrong.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from logging import getLogger
 
 import msgspec
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
 from carrel.surfaces.http import websockets
@@ -37,7 +36,6 @@ _ROOT = "/v1/responses"
 _MODELS = "/v1/models"
 _COMPLETIONS = "/v1/chat/completions"
 Handler = Callable[[Request, Access], Awaitable[Response | Json]]
-_log = getLogger("carrel.responses")
 # Options of the HTTP transport.
 _NOT_HERE = ("stream", "stream_options", "background")
 
@@ -136,29 +134,16 @@ class _Surface:
             await socket.send_denial_response(refusal_response(refusal))
             return
         await socket.accept()
-        await websockets.close(socket, await self._answer_until_closed(socket, access))
+        revoked = until_revoked(self._services, access, lambda: self._identify(socket))
+
+        def start(group: asyncio.TaskGroup) -> None:
+            group.create_task(self._answer_all(socket))
+
+        await websockets.serve(socket, self._services, revoked, start, name="responses_socket")
 
     async def _identify(self, connection: HTTPConnection) -> Access:
         refuse_token_in_query(connection)
         return require_caller(await identify(connection, self._services, self._wrong))
-
-    async def _answer_until_closed(self, socket: WebSocket, access: Access) -> int:
-        """Answer requests until either side ends it; return the code to close with."""
-        code = websockets.DONE
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._answer_all(socket))
-                group.create_task(websockets.close_with_server(self._services))
-                ended = until_revoked(self._services, access, lambda: self._identify(socket))
-                group.create_task(websockets.close_with_rights(ended))
-        except* WebSocketDisconnect:
-            code = websockets.DONE
-        except* websockets.Closing as closings:
-            code = websockets.code_in(closings)
-        except* Exception:  # boundary: one broken connection must not take the server's others with it
-            _log.exception("responses_socket_failed", extra={"request_id": socket.state.request_id})
-            code = websockets.BROKEN
-        return code
 
     async def _answer_all(self, socket: WebSocket) -> None:
         kept: set[str] = set()

@@ -85,6 +85,7 @@ def read_input(given: str | list[Any]) -> ReadInput:
 
 def answered_calls(items: list[Json]) -> dict[str, tuple[str, str]]:
     """Return the calls that items have together with their outputs: name and arguments by id."""
+    items = [item for item in items if isinstance(item.get("call_id"), str)]
     answered = {item["call_id"] for item in items if item["type"] == "function_call_output"}
     made = [item for item in items if item["type"] == "function_call" and item["call_id"] in answered]
     return {item["call_id"]: (item["name"], item["arguments"]) for item in made}
