@@ -108,8 +108,7 @@ class Api(Group[D_co], ABC):
         self, path: str, body: object = None, *, idempotency_key: str = "", timeout_seconds: float | None = None
     ) -> Any:
         """Send a POST request; with an idempotency key it is safe to send it twice."""
-        sent = {} if body is None else body
-        request = Request("POST", path, None, sent, idempotency_key, timeout_seconds)
+        request = Request("POST", path, None, {} if body is None else body, idempotency_key, timeout_seconds)
         return await self.driver.exchange(request)
 
     @operation

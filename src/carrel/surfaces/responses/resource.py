@@ -171,8 +171,7 @@ def _usage(state: ResponseState) -> Json:
     """Return the usage of this stretch: the run's usage at its end, less that at its start."""
     spent_by_end = state.following.spent if state.following is not None else state.run.usage
     end, start = _spent(spent_by_end), _spent(state.response.spent)
-    used = {name: max(0, end[name] - start[name]) for name in end}
-    return used | USAGE_DETAILS
+    return {name: max(0, end[name] - start[name]) for name in end} | USAGE_DETAILS
 
 
 def _spent(usage: str | None) -> dict[str, int]:
@@ -219,8 +218,7 @@ def list_input(tx: Tx, access: Access, response: Response, page: Page) -> Json:
 def _beginning(tx: Tx, access: Access, run: Run) -> list[Json]:
     extras = extras_of(tx, access, run.id)
     text = "" if run.text == links_text(extras.parts) else run.text
-    message = _asked_message(tx, access, text, run.attached(), extras.parts)
-    return [*extras.before, message, *extras.after]
+    return [*extras.before, _asked_message(tx, access, text, run.attached(), extras.parts), *extras.after]
 
 
 def _continuation(tx: Tx, access: Access, run: Run, response: Response) -> list[Json]:

@@ -32,7 +32,7 @@ from carrel.surfaces.a2a.caller import (
 )
 from carrel.surfaces.a2a.errors import UNAVAILABLE, A2aError, from_refusal, invalid_params
 from carrel.surfaces.a2a.http_binding import last_event_id
-from carrel.surfaces.a2a.operations import SERVICE, Operation, operations_of
+from carrel.surfaces.a2a.operations import METHODS, SERVICE, Operation, operations_of
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.requests import check_request
 from carrel.surfaces.a2a.task_stream import UpdateStream
@@ -69,7 +69,7 @@ class GrpcHandlers:
         return grpc.method_handlers_generic_handler(SERVICE.full_name, methods)
 
     def _unary(self, name: str, operation: Operation) -> Method:
-        result_type = GetMessageClass(SERVICE.methods_by_name[name].output_type)
+        result_type = GetMessageClass(METHODS[name].output_type)
 
         async def serve(raw: bytes, call: Call) -> bytes:
             async def work() -> bytes:

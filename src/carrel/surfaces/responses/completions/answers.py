@@ -125,8 +125,7 @@ async def chunks_of(events: Events, *, includes_usage: bool) -> Events:
 
 
 def _chunk(heading: Json, delta: Json, finish: str | None = None) -> Json:
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-    return heading | {"choices": [choice]}
+    return heading | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
 
 
 async def start_completion(
