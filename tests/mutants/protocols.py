@@ -90,8 +90,8 @@ PROTOCOLS = (
     Mutant(
         "a call without an output ends a wait",
         "surfaces/responses/input_items.py",
-        "return {call_id: call for call_id, call in self.replayed.items() if call_id in answered}",
-        "return self.replayed",
+        'item["type"] == "function_call" and item["call_id"] in answered]',
+        'item["type"] == "function_call"]',
         "tests/surfaces/responses/test_input_items.py",
     ),
     Mutant(

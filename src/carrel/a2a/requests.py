@@ -82,13 +82,11 @@ class A2aCodec:
         return self._request("GetTask", {"id": task_id} | given, "GET", f"/tasks/{_segment(task_id)}", given)
 
     def list(self, filters: Item) -> A2aRequest:
-        """Build a read of the caller's tasks."""
         if self._is_old and "status" in filters:
             filters = filters | {"status": short_state(filters["status"])}
         return self._request("ListTasks", filters, "GET", "/tasks", filters)
 
     def cancel(self, task_id: str) -> A2aRequest:
-        """Build a request to cancel a task."""
         return self._request("CancelTask", {"id": task_id}, "POST", f"/tasks/{_segment(task_id)}:cancel")
 
     def read_sent(self, status: int, body: bytes) -> Item:
@@ -99,11 +97,9 @@ class A2aCodec:
         return event
 
     def read_task(self, status: int, body: bytes) -> Item:
-        """Return the task in a response."""
         return read_task(self.read(status, body))
 
     def read_list(self, status: int, body: bytes) -> Item:
-        """Return the page of tasks in a response."""
         page = self.read(status, body)
         return page | {"tasks": [read_task(task) for task in items_of(page.get("tasks"))]}
 

@@ -26,7 +26,6 @@ def read_event(value: Item) -> Item:
 
 
 def read_task(value: Item) -> Item:
-    """Return a task in the form of 1.0."""
     task = _without_kind(value)
     task["status"] = read_status(value.get("status"))
     if "artifacts" in value:

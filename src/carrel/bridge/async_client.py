@@ -53,14 +53,12 @@ class HttpConnections(Awaiting):
         self._opened: httpx.AsyncClient | None = None
 
     async def exchange(self, request: Request) -> Any:
-        """Make one request and return what the server said."""
         async with self._response(request, request.headers, request.timeout_seconds) as response:
             return self.address.read(request, response.status_code, await _content(response))
 
     async def pieces(
         self, request: Request, headers: dict[str, str], silence_seconds: float, ends_at: float
     ) -> AsyncGenerator[bytes, None]:
-        """Yield a response as it arrives."""
         import asyncio
 
         async with self._response(request, headers, silence_seconds, streams=True) as response:
@@ -76,19 +74,16 @@ class HttpConnections(Awaiting):
                     yield piece
 
     async def pause(self, seconds: float) -> None:
-        """Wait."""
         import asyncio
 
         await asyncio.sleep(seconds)
 
     async def open_socket(self, url: str, options: dict[str, Any]) -> Socket:
-        """Open a WebSocket."""
         from websockets.asyncio.client import connect
 
         return _Socket(await connect(url, **options))
 
     async def close(self) -> None:
-        """Close the connections; the next request opens others."""
         opened, self._opened = self._opened, None
         if opened is not None:
             await opened.aclose()

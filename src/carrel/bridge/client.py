@@ -64,7 +64,6 @@ class HttpConnection(Blocking):
         self._connection: http.client.HTTPConnection | None = None
 
     async def exchange(self, request: Request) -> Any:
-        """Make one request and return what the server said."""
         target = self.address.target(request.path, request.query)
         status, answer = self.sent(request.method, target, request.content, request.headers, request.timeout_seconds)
         return self.address.read(request, status, answer)
@@ -72,7 +71,6 @@ class HttpConnection(Blocking):
     async def pieces(
         self, request: Request, headers: dict[str, str], silence_seconds: float, ends_at: float
     ) -> AsyncGenerator[bytes, None]:
-        """Yield a response as it arrives."""
         connection = self._connect(CONNECT_SECONDS)
         try:
             # Kept here, because the connection drops its socket when the server announces that it will close.
@@ -96,18 +94,15 @@ class HttpConnection(Blocking):
             connection.close()
 
     async def pause(self, seconds: float) -> None:
-        """Wait."""
         time.sleep(seconds)  # noqa: ASYNC251  (this driver blocks)
 
     async def open_socket(self, url: str, options: dict[str, Any]) -> Socket:
-        """Open a WebSocket."""
         from websockets.sync.client import connect
 
         closing = ExitStack()
         return _Socket(closing.enter_context(connect(url, **options)), closing)
 
     def close(self) -> None:
-        """Close the connection; the next request opens another."""
         if self._connection:
             self._connection.close()
             self._connection = None

@@ -13,8 +13,6 @@ _EVERYWHERE = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared with, not bo
 
 
 class LocalServer(NamedTuple):
-    """A server, and the token for it."""
-
     url: str
     token: str
 

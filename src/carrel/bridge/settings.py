@@ -30,7 +30,6 @@ class BridgeSettings:
 
     @property
     def file(self) -> Path:
-        """The file of the queue."""
         return Path(self.queue_path).expanduser()
 
 

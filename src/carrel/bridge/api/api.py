@@ -87,7 +87,7 @@ class Api(Group[D_co], ABC):
                     yield event
 
     @iteration
-    async def stream(
+    def stream(
         self, path: str, query: Query | None = None, *, last_event_id: str = "", idle_seconds: float | None = None,
         seconds: float = math.inf,
     ) -> AsyncGenerator[StreamEvent, None]:  # fmt: skip
@@ -96,10 +96,7 @@ class Api(Group[D_co], ABC):
         The stream ends without an error after `seconds`, and with `idle_seconds` once nothing has arrived for that
         long. After some failed attempts in a row it raises `NotReachable`.
         """
-        opened = frames(self.driver, path, query, last_event_id, idle_seconds=idle_seconds, seconds=seconds)
-        async with aclosing(opened) as events:
-            async for event in events:
-                yield event
+        return frames(self.driver, path, query, last_event_id, idle_seconds=idle_seconds, seconds=seconds)
 
     @operation
     async def get(self, path: str, query: Query | None = None, *, timeout_seconds: float | None = None) -> Any:
@@ -111,8 +108,7 @@ class Api(Group[D_co], ABC):
         self, path: str, body: object = None, *, idempotency_key: str = "", timeout_seconds: float | None = None
     ) -> Any:
         """Send a POST request; with an idempotency key it is safe to send it twice."""
-        sent = {} if body is None else body
-        request = Request("POST", path, None, sent, idempotency_key, timeout_seconds)
+        request = Request("POST", path, None, {} if body is None else body, idempotency_key, timeout_seconds)
         return await self.driver.exchange(request)
 
     @operation

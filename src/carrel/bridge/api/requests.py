@@ -82,11 +82,9 @@ class Address:
         return parsed
 
     def unreachable(self, fault: Exception) -> NotReachable:
-        """Return the fault of a connection that failed."""
         return NotReachable(f"No Carrel server answers at {self.url} ({reason_of(fault)}).")
 
     def late(self, seconds: float) -> TimedOut:
-        """Return the fault of a response that did not come in time."""
         return TimedOut(f"{self.url} did not answer within {seconds:g} seconds.")
 
     def silent(self, seconds: float) -> TimedOut:
@@ -100,7 +98,6 @@ def segment(text: str) -> str:
 
 
 def reason_of(fault: Exception) -> str:
-    """Return why a connection failed, in a few words."""
     return getattr(fault, "strerror", None) or str(fault) or type(fault).__name__
 
 

@@ -23,12 +23,10 @@ OnFault = Callable[[Fault], None]
 
 
 async def read_run(driver: Driver, run_id: str) -> Run:
-    """Read a run."""
     return read(Run, (await driver.exchange(Request("GET", path_of("runs", run_id))))["run"])
 
 
 async def wait_for_run(driver: Driver, run_id: str, seconds: float, on_fault: OnFault | None) -> Run:
-    """Wait until a run has ended or waits for somebody."""
     until, report = elapsed_seconds() + seconds, on_fault and _each_once(on_fault)
     run: Run | None = None
     if report:
@@ -50,16 +48,13 @@ async def _followed(driver: Driver, run_id: str, until: float, report: OnFault) 
     query = feed_query(run.session_key, None, None, ["run"])
     while not run.settled and (left := until - elapsed_seconds()) > 0:
         async with aclosing(frames(driver, FEED_PATH, query, seconds=left)) as feed:
-            opening = await anext(feed, None)
-        # Read once the number of the newest event is known: all that happens from now on is after it.
+            async for frame in feed:
+                if frame.name == "stream.ready":
+                    # All that happens from now on is in the stream.
+                    run = await _looked_at(driver, run_id, report)
+                if run.settled or _settles(run_id, report, frame):
+                    break
         run = await _looked_at(driver, run_id, report)
-        if opening and not run.settled:
-            left, last = until - elapsed_seconds(), str(opening.body["seq"])
-            async with aclosing(frames(driver, FEED_PATH, query, last, seconds=left)) as feed:
-                async for frame in feed:
-                    if _settles(run_id, report, frame):
-                        break
-            run = await _looked_at(driver, run_id, report)
     return run
 
 

@@ -104,6 +104,5 @@ def json_lines(path: Path, skipped: Skipped) -> Iterator[dict[str, Any]]:
 
 
 def require_folder(path: Path, program: str) -> None:
-    """Refuse a folder that is not there."""
     if not path.is_dir():
         raise BridgeFault(f"There is no folder {path}; name the folder in which {program} keeps its files.")

@@ -70,7 +70,6 @@ async def extended_card(services: Services, caller: Caller, _request: GetExtende
 
 
 def legacy_card(card: Json) -> Json:
-    """Return a card in the form of 0.3."""
     core = ParseDict(card, AgentCard())
     converted: Json = to_compat_agent_card(core).model_dump(mode="json", by_alias=True, exclude_none=True)
     return converted

@@ -42,7 +42,6 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     @property
     def uses_opt(self) -> bool:
-        """Whether the caller has activated OPT for this request."""
         return OPT_URI in self.extensions
 
 
@@ -73,7 +72,6 @@ def known_extensions(headers: Headers, services: Services) -> tuple[str, ...]:
 
 
 def require_extensions(caller: Caller, services: Services) -> None:
-    """Refuse a caller that has not declared every required extension."""
     missing = [uri for uri in services.settings.a2a.required_extensions if uri not in caller.extensions]
     if missing:
         raise A2aError(EXTENSION_REQUIRED, f"Declare the extension {missing[0]} in the header A2A-Extensions.")
@@ -98,7 +96,6 @@ def lane_of_context(caller: Caller, context_id: str) -> SessionKey:
 
 
 def requested_version(request: Request) -> Version | None:
-    """Return the version that a request names; None when it names none."""
     return parse_version(request.headers.get("a2a-version") or request.query_params.get("A2A-Version") or "")
 
 
@@ -114,5 +111,4 @@ def parse_version(text: str) -> Version | None:
 
 
 def unsupported_version(problem: str) -> A2aError:
-    """Return the refusal of a version, with the supported ones."""
     return A2aError(VERSION_NOT_SUPPORTED, f"{problem}; this server supports A2A 1.0 and 0.3 (header A2A-Version).")

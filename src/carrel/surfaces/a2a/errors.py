@@ -81,7 +81,6 @@ class A2aError(Exception):
         return {"code": self.kind.rpc, "message": self.message, "data": self.details()}
 
     def http_body(self) -> dict[str, Any]:
-        """Return the body of an HTTP response."""
         status = {"code": self.kind.http, "status": self.kind.grpc, "message": self.message}
         return {"error": status | {"details": self.details()}}
 
@@ -91,17 +90,14 @@ class A2aError(Exception):
         return {"type": name, "message": self.message} | self.http_body()
 
     def headers(self) -> dict[str, str]:
-        """Return the headers that go with the error."""
         retry = {} if self.retry_after_seconds is None else {"Retry-After": str(self.retry_after_seconds)}
         return retry | ({"WWW-Authenticate": "Bearer"} if self.kind is _UNAUTHENTICATED else {})
 
 
 def from_refusal(refusal: Refusal) -> A2aError:
-    """Return a refusal of the server in A2A's codes."""
     kind, seconds = _BY_CODE.get(refusal.code) or _BY_STATUS[STATUS[refusal.code]], refusal.retry_after_seconds
     return A2aError(kind, refusal.message, field=refusal.field, retry_after_seconds=seconds)
 
 
 def invalid_params(field: str, message: str) -> A2aError:
-    """Return the error for a field with an invalid value."""
     return A2aError(INVALID_PARAMS, message, field=field)

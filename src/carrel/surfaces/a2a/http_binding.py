@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
 
 import msgspec
 from starlette.datastructures import Headers
@@ -17,9 +16,9 @@ from carrel.surfaces.a2a.task_stream import UpdateStream
 from carrel.surfaces.http import responder
 from carrel.surfaces.http.bodies import read_body
 from carrel.surfaces.http.identity import WrongTokens
-from carrel.surfaces.http.revocation import until_request_revoked
+from carrel.surfaces.http.revocation import streamed
 from carrel.surfaces.http.services import Services
-from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
+from carrel.surfaces.http.streaming import PING, seen_event
 
 BODY_TYPES = ("application/json", "application/a2a+json")
 
@@ -40,18 +39,12 @@ class Binding:
         if not operation.streams:
             return to_response(write(await operation.perform(caller, parsed)))
         updates = await operation.perform(caller, parsed, last_event_id(request.headers))
-        return FrameStream(
-            _frames(updates, write),
-            closing=self._services.closing,
-            until_revoked=partial(until_request_revoked, request, self._services, self._wrong_tokens),
-            headers=caller.headers,
-        )
+        return streamed(request, self._services, self._wrong_tokens, _frames(updates, write), caller.headers)
 
 
 async def respond(
     request: Request, route: str, work: Callable[[], Awaitable[Response]], on_error: Callable[[A2aError], Response]
 ) -> Response:
-    """Return the response of `work`, or of `on_error` if it raised an error."""
 
     async def guarded() -> Response:
         try:

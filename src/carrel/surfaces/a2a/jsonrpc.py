@@ -27,10 +27,7 @@ _ROUTE = "/a2a/{agent}"
 
 
 class JsonRpc(Binding):
-    """Serves JSON-RPC requests."""
-
     async def serve(self, request: Request) -> Response:
-        """Serve one request."""
         # What is known of it so far, for an error at any point.
         caller: Caller | None = None
         call_id: Any = None
@@ -74,16 +71,14 @@ class JsonRpc(Binding):
 
     def _find(self, method: str, version: str | None) -> tuple[Operation, LegacyMethod | None]:
         """Return the operation that a method names, and the method itself if it is one of 0.3."""
-        operation, legacy = self._operations.get(method), LEGACY_METHODS.get(method)
-        if operation is None and legacy is None:
+        legacy = LEGACY_METHODS.get(method)
+        operation = self._operations.get(legacy.operation if legacy else method)
+        if operation is None:
             raise A2aError(METHOD_NOT_FOUND, f"There is no method {method[:80]}.")
-        if version == "1.0" and operation is None:
-            raise unsupported_version(f"{method} is a method of A2A 0.3, but the request names 1.0")
-        if version == "0.3" and legacy is None:
-            raise unsupported_version(f"{method} is a method of A2A 1.0, but the request names 0.3")
-        if operation is not None:
-            return operation, None
-        return self._operations[legacy.operation], legacy  # type: ignore[union-attr]
+        belongs_to = "0.3" if legacy else "1.0"
+        if version not in (None, belongs_to):
+            raise unsupported_version(f"{method} is a method of A2A {belongs_to}, but the request names {version}")
+        return operation, legacy
 
 
 def _id_of(body: object) -> Any:

@@ -14,7 +14,6 @@ _TEXT_TYPES = ("application/json", "application/x-www-form-urlencoded")
 
 
 def check_message(message: WireMessage) -> None:
-    """Refuse a message without a valid id, role or parts."""
     check_id("message.messageId", message.message_id, needed=True)
     check_id("message.contextId", message.context_id)
     check_id("message.taskId", message.task_id)
@@ -25,7 +24,6 @@ def check_message(message: WireMessage) -> None:
 
 
 def check_id(field: str, text: str, *, needed: bool = False) -> None:
-    """Refuse an id that is too long or contains control characters."""
     if needed and not text:
         raise invalid_params(field, f"{field} is missing.")
     if len(text) > A2A_ID_CHARS_MAX or SCOPE_END in text or "\x00" in text:

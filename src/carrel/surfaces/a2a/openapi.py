@@ -13,7 +13,7 @@ from carrel.kernel import SCOPE_END
 from carrel.kernel.limits import A2A_ID_CHARS_MAX, A2A_PAGE_TASKS_MAX, WEBHOOK_SECRET_CHARS_MAX, WEBHOOK_URL_CHARS_MAX
 from carrel.surfaces.a2a.http_binding import BODY_TYPES
 from carrel.surfaces.a2a.messages import FILE_TYPES
-from carrel.surfaces.a2a.operations import REQUESTS, STREAMS
+from carrel.surfaces.a2a.operations import METHODS
 from carrel.surfaces.a2a.protobuf_json import BASE64, is_list, required_fields
 from carrel.surfaces.a2a.rest import ENDPOINTS, Endpoint
 from carrel.surfaces.http.openapi import NAME_SCHEMA, NO_NUL, Json, Operation
@@ -99,7 +99,8 @@ def describe() -> list[Operation]:
 
 def _described(one: Endpoint, method: str) -> Operation:
     summary, answer = _SUMMARIES[one.operation]
-    request = _schema(REQUESTS[one.operation].DESCRIPTOR, left_out=tuple(one.fields))
+    kind = METHODS[one.operation]
+    request = _schema(kind.input_type, left_out=tuple(one.fields))
     return Operation(
         method=method,
         path=f"/a2a/{{agent}}{one.path}",
@@ -110,7 +111,7 @@ def _described(one: Endpoint, method: str) -> Operation:
         errors=_ERRORS,
         error=_ERROR,
         error_media=BODY_TYPES,
-        media=("text/event-stream",) if one.operation in STREAMS else BODY_TYPES,
+        media=("text/event-stream",) if kind.server_streaming else BODY_TYPES,
         query=_plain(request) if one.source == "query" else None,
         body=request if one.source == "body" else None,
         body_media=BODY_TYPES,

@@ -31,8 +31,7 @@ Operations = Mapping[str, Operation]
 
 # Every operation of A2A 1.0, as the protocol's own definition has it.
 SERVICE = a2a_pb2.DESCRIPTOR.services_by_name["A2AService"]
-REQUESTS: dict[str, type[Message]] = {method.name: GetMessageClass(method.input_type) for method in SERVICE.methods}
-STREAMS = tuple(method.name for method in SERVICE.methods if method.server_streaming)
+METHODS = SERVICE.methods_by_name
 
 
 def operations_of(services: Services) -> Operations:
@@ -51,4 +50,7 @@ def operations_of(services: Services) -> Operations:
         "DeleteTaskPushNotificationConfig": push.delete,
         "GetExtendedAgentCard": partial(extended_card, services),
     }
-    return {name: Operation(REQUESTS[name], perform, name in STREAMS) for name, perform in performed.items()}
+    return {
+        name: Operation(GetMessageClass(METHODS[name].input_type), perform, METHODS[name].server_streaming)
+        for name, perform in performed.items()
+    }

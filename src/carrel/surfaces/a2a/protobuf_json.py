@@ -54,7 +54,6 @@ def _fields(kind: _Kind) -> dict[str, tuple[_Field, bool]]:
 
 
 def is_list(field: _Field) -> bool:
-    """Return whether a field is a list."""
     # Older versions of the library only have the label, which newer ones deprecate.
     return bool(field.is_repeated if hasattr(field, "is_repeated") else field.label == field.LABEL_REPEATED)
 

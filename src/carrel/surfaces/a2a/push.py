@@ -52,7 +52,6 @@ class PushDuty(LeasedDuty[Webhook]):
         self._settings = settings
 
     def release(self, tx: Tx) -> object:
-        """End the claims of a server that is gone."""
         return release_webhooks(tx)
 
     def next_due(self, tx: Tx) -> int | None:
@@ -64,7 +63,6 @@ class PushDuty(LeasedDuty[Webhook]):
         return take_webhooks(tx, self._hosts(), limit)
 
     async def do(self, item: Webhook) -> None:
-        """Deliver all that is due to one webhook."""
         held: Webhook | None = item
         while held is not None:
             held = await self._deliver_next(held)

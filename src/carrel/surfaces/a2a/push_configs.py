@@ -26,8 +26,6 @@ _URL = re.compile(r"[\x21-\x7e]+")
 
 
 class PushConfigs:
-    """The operations on the push notification configs of a task."""
-
     def __init__(self, services: Services) -> None:
         self._db = services.db
         self._settings = services.settings.a2a.push

@@ -71,7 +71,6 @@ def check_request(request: Any) -> None:
 
 
 def read_scope(metadata: object) -> HistoryScope:
-    """Return the history scope that metadata or a query asks for."""
     given = [metadata.get(name) for name in _SCOPE_NAMES] if isinstance(metadata, dict) else []
     wanted = next((scope for scope in given if scope not in (None, "")), "task")
     if wanted in _SCOPES:

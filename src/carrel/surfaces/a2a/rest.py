@@ -35,7 +35,6 @@ class Endpoint(Struct, frozen=True):
     fields: dict[str, str] = {}
 
     async def read(self, request: Request, kind: Any) -> Any:
-        """Return the request as the type that the operation takes."""
         given = await _body(request) if self.source == "body" else {}
         if self.source == "query":
             query: Json = dict(request.query_params)
@@ -68,10 +67,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
 
 
 class Rest(Binding):
-    """Serves HTTP+JSON requests."""
-
     def routes(self) -> list[BaseRoute]:
-        """Return the routes of both versions."""
         old = [self._route(f"/a2a/{{agent}}/v1{legacy.PATHS.get(one.path, one.path)}", one, "0.3") for one in ENDPOINTS]
         return [*old, *(self._route(f"/a2a/{{agent}}{one.path}", one, "1.0") for one in ENDPOINTS)]
 
@@ -105,7 +101,6 @@ class Rest(Binding):
 
 
 def error_response(request: Request, error: A2aError, version: Version = "1.0") -> Response:
-    """Return the error as an HTTP response."""
     body = error.legacy_http_body() if version == "0.3" else error.http_body()
     return _response(request, body, error.kind.http, error.headers())
 

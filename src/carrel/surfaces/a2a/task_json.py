@@ -84,7 +84,6 @@ def context_of_goal(goal: Goal) -> str:
 
 
 def state_of(run: Run) -> str:
-    """Return a run's state as A2A names it."""
     return WORKING if run.state == "queued" and run.attempt else _state(run.state, run.waiting_for, run.reason)
 
 
@@ -97,7 +96,6 @@ def _state(word: str, waiting_for: str | None, reason: str | None) -> str:
 
 
 def task_json(tx: Tx, access: Access, run: Run, detail: Detail) -> Json:
-    """Return one run as a task."""
     return tasks_json(tx, access, [run], detail)[0]
 
 

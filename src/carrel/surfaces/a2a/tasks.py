@@ -50,8 +50,6 @@ _Position = tuple[Annotated[int, Meta(ge=0, lt=2**53)], Annotated[str, Meta(patt
 
 
 class Tasks:
-    """What a caller can do with tasks."""
-
     def __init__(self, services: Services) -> None:
         self._services = services
         self._totals = Totals(services.db)
@@ -214,7 +212,6 @@ class Totals:
         self._counts: OrderedDict[tuple[str, str, CallerRunFilter], tuple[int, int]] = OrderedDict()
 
     def count(self, tx: Tx, caller: Caller, run_filter: CallerRunFilter, version: int) -> int:
-        """Return the number of tasks that match."""
         name = (caller.access.account_id, caller.access.actor_id, run_filter)
         cached = self._counts.get(name)
         if cached is not None and cached[0] == version:

@@ -3,10 +3,9 @@
 import asyncio
 from contextlib import ExitStack
 from functools import partial
-from logging import getLogger
 
 from starlette.routing import WebSocketRoute
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from carrel.chats import ChatAddress, chat_session
 from carrel.commands import require_usable
@@ -29,7 +28,6 @@ from carrel.surfaces.http.services import Services
 from carrel.visibility import may_see, visible_events
 
 _BEARER = "bearer."
-_log = getLogger("carrel.api")
 
 
 async def chat_socket(socket: WebSocket) -> None:
@@ -43,7 +41,7 @@ async def chat_socket(socket: WebSocket) -> None:
         return
     await socket.accept(subprotocol=offered)
     cursor = (await services.db.read(lambda tx: feed_start(tx, access, None))).after
-    await websockets.close(socket, await _Connection(socket, services, access, offered).serve(cursor))
+    await _Connection(socket, services, access, offered).serve(cursor)
 
 
 CHAT_SOCKET = WebSocketRoute("/ws/chat", chat_socket)
@@ -75,32 +73,20 @@ class _Connection:
         self._binding = asyncio.Lock()
         self._active: SessionKey | None = None
 
-    async def serve(self, cursor: int) -> int:
-        """Serve until either side ends it; return the code to close with."""
-        code = websockets.DONE
+    async def serve(self, cursor: int) -> None:
+        """Serve until either side ends it."""
+
+        def start(group: asyncio.TaskGroup) -> None:
+            group.create_task(self._read(group))
+            group.create_task(self._write())
+            group.create_task(self._follow(cursor))
+
+        revoked = until_revoked(self._services, self._access, self._identify)
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._read(group))
-                group.create_task(self._write())
-                group.create_task(self._follow(cursor))
-                group.create_task(websockets.close_with_server(self._services))
-                revoked = until_revoked(self._services, self._access, self._identify)
-                group.create_task(websockets.close_with_rights(revoked))
-        except* WebSocketDisconnect:
-            code = websockets.DONE
-        except* websockets.Closing as closings:
-            code = websockets.code_in(closings)
-        except* Refusal as refused:
-            # Only an unavailable database refuses here: refusals of a frame were sent as its answer.
-            _log.warning("chat_socket_broken_off", extra={"reason": str(refused.exceptions[0])})
-            code = websockets.TRY_AGAIN_LATER
-        except* Exception:  # boundary: one broken connection must not take the server's others with it
-            _log.exception("chat_socket_failed", extra={"request_id": self._socket.state.request_id})
-            code = websockets.BROKEN
+            await websockets.serve(self._socket, self._services, revoked, start, name="chat_socket")
         finally:
             for listener in self._listeners.values():
                 listener.close()
-        return code
 
     async def _read(self, group: asyncio.TaskGroup) -> None:
         while True:

@@ -3,9 +3,9 @@
 Every server is notified of changed rights, so an open connection costs nothing while they stay the same.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 
 from msgspec import structs
 from starlette.requests import HTTPConnection
@@ -15,6 +15,7 @@ from carrel.kernel.limits import STREAM_PING_SECONDS
 from carrel.storage import Bell
 from carrel.surfaces.http.identity import WrongTokens, identify, require_known
 from carrel.surfaces.http.services import Services
+from carrel.surfaces.http.streaming import FrameStream, first_to_end
 
 
 async def until_revoked(services: Services, access: Access, look: Callable[[], Awaitable[Access]]) -> Refusal:
@@ -40,25 +41,26 @@ async def until_revoked(services: Services, access: Access, look: Callable[[], A
                 # Without the store nobody can be identified, but nothing can be read from it either.
                 if refusal.code is not Code.STORAGE_UNAVAILABLE:
                     return refusal
-            await _any_rung(bells, versions, seconds_left)
+            await any_rung(bells, versions, seconds_left)
 
 
-async def until_request_revoked(request: HTTPConnection, services: Services, wrong: WrongTokens) -> Refusal:
-    """Wait until the caller of an identified request is refused or has other rights than before."""
+def streamed(
+    request: HTTPConnection, services: Services, wrong: WrongTokens, frames: AsyncIterator[bytes],
+    headers: Mapping[str, str],
+) -> FrameStream:  # fmt: skip
+    """Return the response that streams to the caller of an identified request until its rights end."""
 
     async def look() -> Access:
         return require_known(await identify(request, services, wrong))
 
-    return await until_revoked(services, request.state.access, look)
+    revoked = partial(until_revoked, services, request.state.access, look)
+    return FrameStream(frames, closing=services.closing, until_revoked=revoked, headers=headers)
 
 
 def _rights(access: Access) -> Access:
     return structs.replace(access, name="", view=None)
 
 
-async def _any_rung(bells: list[Bell], versions: list[int], seconds_max: float) -> None:
-    async with asyncio.TaskGroup() as group:
-        waits = [group.create_task(bell.wait(seen, seconds_max)) for bell, seen in zip(bells, versions, strict=True)]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()
+async def any_rung(bells: list[Bell], versions: list[int], seconds_max: float) -> None:
+    """Wait until one of the bells has rung since it had its version, or the time is up."""
+    await first_to_end(*(bell.wait(seen, seconds_max) for bell, seen in zip(bells, versions, strict=True)))

@@ -20,6 +20,16 @@ _SEEN_DIGITS_MAX = 18
 _HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
+async def first_to_end(*works: Coroutine[Any, Any, object]) -> list[asyncio.Task[Any]]:
+    """Run coroutines until one of them has ended, and cancel the others; return their tasks in the same order."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(work) for work in works]
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
+            task.cancel()
+    return tasks
+
+
 def seen_event(text: str) -> int | None:
     """Return the number of the last event that a client says it received; None when it is not a number."""
     is_number = text.isascii() and text.isdigit() and len(text) <= _SEEN_DIGITS_MAX
@@ -56,14 +66,10 @@ class FrameStream(Response):
 
     async def _stream(self, receive: Receive, send: Send) -> bool:
         """Send until something ends it; False when the client does not keep up."""
-        async with asyncio.TaskGroup() as group:
-            sending = group.create_task(self._send_all(send))
-            ends: set[asyncio.Task[object]] = {sending, group.create_task(_disconnected(receive))}
-            ends |= {group.create_task(self._closing.wait()), group.create_task(self._until_revoked())}
-            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends - done:
-                end.cancel()
-        return sending.cancelled() or sending.result()
+        sending, *_ = await first_to_end(
+            self._send_all(send), _disconnected(receive), self._closing.wait(), self._until_revoked()
+        )
+        return sending.cancelled() or bool(sending.result())
 
     async def _send_all(self, send: Send) -> bool:
         """Send all frames; False if the client must reconnect for the rest."""

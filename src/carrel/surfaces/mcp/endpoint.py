@@ -25,6 +25,7 @@ from carrel.surfaces.http.errors import broken, refusal_response
 from carrel.surfaces.http.identity import WrongTokens
 from carrel.surfaces.http.revocation import until_revoked
 from carrel.surfaces.http.services import Services
+from carrel.surfaces.http.streaming import first_to_end
 from carrel.surfaces.http.tool_callers import tool_caller
 from carrel.tools import ExternalCaller
 
@@ -88,15 +89,11 @@ class Endpoint:
 
         caller: ExternalCaller = request.state.caller
         # A stream that may never end must not delay the end of the server.
-        async with asyncio.TaskGroup() as group:
-            ends: set[asyncio.Task[object]] = {
-                group.create_task(protocol.serve(request, answer)),
-                group.create_task(self._services.closing.wait()),
-                group.create_task(until_revoked(self._services, caller.caller.access, look)),
-            }
-            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends - done:
-                end.cancel()
+        await first_to_end(
+            protocol.serve(request, answer),
+            self._services.closing.wait(),
+            until_revoked(self._services, caller.caller.access, look),
+        )
         await answer.end()
 
     def _new_protocol(self) -> "Protocol":

@@ -59,8 +59,6 @@ class _ToolServer(Server[Any]):
 
 
 class Protocol:
-    """Answers MCP requests for one server."""
-
     def __init__(self, services: Services) -> None:
         self._version = services.version
         self._calls = ExternalCalls(services.db, services.watch, services.closing)
@@ -96,7 +94,6 @@ class Protocol:
             yield
 
     async def serve(self, request: Request, send: Send) -> None:
-        """Answer one request."""
         transport = self._streaming if _wants_stream(request) else self._plain
         await transport.handle_request(request.scope, request.receive, send)
 

@@ -45,13 +45,7 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def channel(self) -> str:
-        """The channel it came on."""
         return channel_of(self.access, _CHANNEL, self.hints.channel)
-
-    @property
-    def provenance(self) -> Provenance:
-        """The provenance of its message."""
-        return Provenance.of_person(self.access, self.channel)
 
 
 def prepare(
@@ -130,7 +124,7 @@ def _waiting(tx: Tx, prepared: PreparedRequest, target: Target) -> Run | None:
         for run in _live_waiting(tx, prepared, target).values():
             if call_ids & set(_pending(tx, prepared.access, run)):
                 return run
-    stray = next((output for output in given.outputs if output.call_id not in given.replayed), None)
+    stray = next((output for output in given.outputs if output.call_id not in given.made), None)
     if stray is not None:
         raise wrong(stray.param, f"No call {stray.call_id[:80]} is waiting for an output here.")
     return None
@@ -154,7 +148,7 @@ def _continue(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Re
         if output.call_id in pending:
             call = pending[output.call_id]
             outputs[output.call_id] = CallOutput(call=call, text=output.text, parts=output.parts)
-        elif output.call_id not in given.replayed:
+        elif output.call_id not in given.made:
             raise wrong(output.param, f"No call {output.call_id[:80]} is waiting for an output here.")
     missing = pending.keys() - outputs.keys()
     if missing and (outputs or given.message is None):
@@ -203,7 +197,8 @@ def _added_extras(prepared: PreparedRequest, first: TurnExtras) -> TurnExtras:
 
 
 def _message(prepared: PreparedRequest, sent: UserMessage) -> Message:
-    return Message(text=sent.text, provenance=prepared.provenance, attachments=sent.files)
+    provenance = Provenance.of_person(prepared.access, prepared.channel)
+    return Message(text=sent.text, provenance=provenance, attachments=sent.files)
 
 
 def _new(tx: Tx, prepared: PreparedRequest, target: Target, run: Run) -> Response:

@@ -46,14 +46,12 @@ class ResponsesError(Exception):
         return {"message": self.message, "type": kind, "code": self.code, "param": self.param}
 
     def response(self) -> Response:
-        """Return the response to a request that was refused."""
         headers = {} if self.retry_after_seconds is None else {"Retry-After": str(self.retry_after_seconds)}
         headers |= {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
         return Response(msgspec.json.encode({"error": self.body()}), self.status, headers, "application/json")
 
 
 def from_refusal(refusal: Refusal) -> ResponsesError:
-    """Return a refusal in the terms of Open Responses."""
     return ResponsesError(
         STATUS[refusal.code],
         str(refusal.code),
@@ -65,7 +63,6 @@ def from_refusal(refusal: Refusal) -> ResponsesError:
 
 
 def wrong(param: str, message: str, code: str = "invalid_params") -> ResponsesError:
-    """Return the error for a field with a wrong value."""
     return ResponsesError(400, code, message, param=param)
 
 

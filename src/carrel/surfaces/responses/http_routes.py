@@ -7,14 +7,12 @@ the conversation would then be wrong.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from functools import partial
-from logging import getLogger
 
 import msgspec
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
 from carrel.kernel import Access, Code, Refusal, invalid, wrong_value
 from carrel.surfaces.http import websockets
@@ -22,42 +20,42 @@ from carrel.surfaces.http.bodies import decode_body, read_body, refuse_too_many_
 from carrel.surfaces.http.idempotency import read_key
 from carrel.surfaces.http.identity import WrongTokens, identify, refuse_token_in_query, require_caller
 from carrel.surfaces.http.responder import answer_request
-from carrel.surfaces.http.revocation import until_request_revoked, until_revoked
+from carrel.surfaces.http.revocation import streamed, until_revoked
 from carrel.surfaces.http.services import Services
-from carrel.surfaces.http.streaming import PING, FrameStream
-from carrel.surfaces.responses.completions import Completions, CreateCompletion, frames_of
+from carrel.surfaces.http.streaming import PING
+from carrel.surfaces.responses.completions import CreateCompletion, chunks_of, completion_of, start_completion
 from carrel.surfaces.responses.errors import ResponsesError, from_refusal, wrong
+from carrel.surfaces.responses.input_items import compacted
 from carrel.surfaces.responses.operations import Responses
 from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, SocketCreate
 from carrel.surfaces.responses.resource import Page
 from carrel.surfaces.responses.stream import Events
+from carrel.surfaces.responses.targets import find_model, list_models, read_hints
 
 _ROOT = "/v1/responses"
 _MODELS = "/v1/models"
 _COMPLETIONS = "/v1/chat/completions"
 Handler = Callable[[Request, Access], Awaitable[Response | Json]]
-_log = getLogger("carrel.responses")
 # Options of the HTTP transport.
 _NOT_HERE = ("stream", "stream_options", "background")
 
 
 def routes(services: Services, wrong: WrongTokens) -> list[BaseRoute]:
     """Return the routes of Open Responses."""
-    return _Http(services, wrong).routes()
+    return _Surface(services, wrong).routes()
 
 
-class _Http:
-    """Answers HTTP requests."""
+class _Surface:
+    """Answers the requests and sockets of one server."""
 
     def __init__(self, services: Services, wrong: WrongTokens) -> None:
         self._services = services
         self._wrong = wrong
         self._responses = Responses(services)
-        self._completions = Completions(services, self._responses)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, literal paths before those with an id."""
-        responses, one = self._responses, f"{_ROOT}/{{id}}"
+        responses, read, one = self._responses, self._services.db.read, f"{_ROOT}/{{id}}"
 
         def for_one(work: Callable[[Access, str], Awaitable[Json]]) -> Handler:
             return lambda request, access: work(access, request.path_params["id"])
@@ -66,10 +64,10 @@ class _Http:
             return responses.input_items(access, request.path_params["id"], _page(request))
 
         def model(request: Request, access: Access) -> Awaitable[Json]:
-            return responses.model(access, request.path_params["name"])
+            return read(lambda tx: find_model(tx, access, request.path_params["name"]))
 
         return [
-            WebSocketRoute(_ROOT, Socket(self._services, self._wrong, responses).serve),
+            WebSocketRoute(_ROOT, self._serve_socket),
             self._route("POST", _ROOT, self._create),
             self._route("POST", f"{_ROOT}/compact", self._compact),
             self._route("POST", _COMPLETIONS, self._complete),
@@ -77,7 +75,7 @@ class _Http:
             self._route("GET", f"{one}/input_items", listed),
             self._route("GET", one, for_one(responses.read)),
             self._route("DELETE", one, for_one(responses.delete)),
-            self._route("GET", _MODELS, lambda _, access: responses.models(access)),
+            self._route("GET", _MODELS, lambda _, access: read(lambda tx: list_models(tx, access))),
             # The name of a model has a slash.
             self._route("GET", f"{_MODELS}/{{name:path}}", model),
         ]
@@ -90,8 +88,7 @@ class _Http:
 
     async def _serve(self, request: Request, handler: Handler) -> Response:
         try:
-            refuse_token_in_query(request)
-            found = await handler(request, require_caller(await identify(request, self._services, self._wrong)))
+            found = await handler(request, await self._identify(request))
         except ResponsesError as error:
             return error.response()
         return found if isinstance(found, Response) else _answer(found)
@@ -102,69 +99,30 @@ class _Http:
         started = await self._responses.start(access, request.headers, body, raw, set(), read_key(request.headers))
         headers = {} if started.is_new else {"Idempotent-Replay": "true"}
         if body.stream:
-            return self._stream(request, _frames(started.events()), headers)
+            return self._stream(request, started.events(), headers)
         show = self._responses.shown if body.background else self._responses.finished
         return _answer(await show(access, started.response), headers)
 
     async def _complete(self, request: Request, access: Access) -> Response:
         raw = await read_body(request)
         body: CreateCompletion = decode_body(raw, CreateCompletion)
-        started = await self._completions.start(access, request.headers, body, raw, read_key(request.headers))
+        key = read_key(request.headers)
+        started = await start_completion(self._responses, access, request.headers, body, raw, key)
         headers = {} if started.is_new else {"Idempotent-Replay": "true"}
         if body.stream:
-            return self._stream(request, frames_of(started.events(), includes_usage=body.includes_usage), headers)
-        return _answer(await self._completions.finished(access, started), headers)
+            chunks = chunks_of(started.events(), includes_usage=body.includes_usage)
+            return self._stream(request, chunks, headers)
+        return _answer(completion_of(await self._responses.finished(access, started.response)), headers)
 
-    def _stream(self, request: Request, frames: AsyncIterator[bytes], headers: dict[str, str]) -> Response:
-        return FrameStream(
-            frames,
-            closing=self._services.closing,
-            until_revoked=partial(until_request_revoked, request, self._services, self._wrong),
-            headers=headers,
-        )
+    def _stream(self, request: Request, events: Events, headers: dict[str, str]) -> Response:
+        return streamed(request, self._services, self._wrong, _frames(events), headers)
 
     async def _compact(self, request: Request, access: Access) -> Json:
         body: Compact = decode_body(await read_body(request), Compact)
-        return await self._responses.compact(access, request.headers, body)
+        hints = read_hints(request.headers, body.model, None, body.previous_response_id)
+        return await self._services.db.read(lambda tx: compacted(tx, access, hints, body))
 
-
-def _page(request: Request) -> Page:
-    try:
-        return msgspec.convert(dict(request.query_params), Page, strict=False)
-    except msgspec.ValidationError as error:
-        raise wrong_value(error, Page) from error
-
-
-def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
-    return Response(msgspec.json.encode(value), 200, headers, "application/json")
-
-
-def refusal_response(refusal: Refusal) -> Response:
-    """Return the response to a request that was refused."""
-    return from_refusal(refusal).response()
-
-
-async def _frames(events: Events) -> AsyncIterator[bytes]:
-    """Yield each event as one frame, then the end marker."""
-    async for event in events:
-        if event is None:
-            yield PING
-            continue
-        yield b"event: %s\ndata: %s\n\n" % (event["type"].encode(), msgspec.json.encode(event))
-        # Others get their turn between events.
-        await asyncio.sleep(0)
-    yield b"data: [DONE]\n\n"
-
-
-class Socket:
-    """Serves connections."""
-
-    def __init__(self, services: Services, wrong_tokens: WrongTokens, responses: Responses) -> None:
-        self._services = services
-        self._wrong = wrong_tokens
-        self._responses = responses
-
-    async def serve(self, socket: WebSocket) -> None:
+    async def _serve_socket(self, socket: WebSocket) -> None:
         """Serve one connection from its handshake to its end."""
         try:
             access = await self._identify(socket)
@@ -176,29 +134,16 @@ class Socket:
             await socket.send_denial_response(refusal_response(refusal))
             return
         await socket.accept()
-        await websockets.close(socket, await self._answer_until_closed(socket, access))
+        revoked = until_revoked(self._services, access, lambda: self._identify(socket))
 
-    async def _identify(self, socket: WebSocket) -> Access:
-        refuse_token_in_query(socket)
-        return require_caller(await identify(socket, self._services, self._wrong))
+        def start(group: asyncio.TaskGroup) -> None:
+            group.create_task(self._answer_all(socket))
 
-    async def _answer_until_closed(self, socket: WebSocket, access: Access) -> int:
-        """Answer requests until either side ends it; return the code to close with."""
-        code = websockets.DONE
-        try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(self._answer_all(socket))
-                group.create_task(websockets.close_with_server(self._services))
-                ended = until_revoked(self._services, access, lambda: self._identify(socket))
-                group.create_task(websockets.close_with_rights(ended))
-        except* WebSocketDisconnect:
-            code = websockets.DONE
-        except* websockets.Closing as closings:
-            code = websockets.code_in(closings)
-        except* Exception:  # boundary: one broken connection must not take the server's others with it
-            _log.exception("responses_socket_failed", extra={"request_id": socket.state.request_id})
-            code = websockets.BROKEN
-        return code
+        await websockets.serve(socket, self._services, revoked, start, name="responses_socket")
+
+    async def _identify(self, connection: HTTPConnection) -> Access:
+        refuse_token_in_query(connection)
+        return require_caller(await identify(connection, self._services, self._wrong))
 
     async def _answer_all(self, socket: WebSocket) -> None:
         kept: set[str] = set()
@@ -229,6 +174,35 @@ class Socket:
             error = refused if isinstance(refused, ResponsesError) else from_refusal(refused)
             kept.discard(previous or "")
             await websockets.send_value(socket, {"type": "error", "status": error.status, "error": error.body()})
+
+
+def _page(request: Request) -> Page:
+    try:
+        return msgspec.convert(dict(request.query_params), Page, strict=False)
+    except msgspec.ValidationError as error:
+        raise wrong_value(error, Page) from error
+
+
+def _answer(value: Json, headers: dict[str, str] | None = None) -> Response:
+    return Response(msgspec.json.encode(value), 200, headers, "application/json")
+
+
+def refusal_response(refusal: Refusal) -> Response:
+    """Return the response to a request that was refused."""
+    return from_refusal(refusal).response()
+
+
+async def _frames(events: Events) -> AsyncIterator[bytes]:
+    """Yield each event as one frame, then the end marker; chunks of a completion have no type."""
+    async for event in events:
+        if event is None:
+            yield PING
+            continue
+        named = b"event: %s\n" % event["type"].encode() if "type" in event else b""
+        yield b"%sdata: %s\n\n" % (named, msgspec.json.encode(event))
+        # Others get their turn between events.
+        await asyncio.sleep(0)
+    yield b"data: [DONE]\n\n"
 
 
 def _request(raw: bytes) -> SocketCreate:

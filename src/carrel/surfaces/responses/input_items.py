@@ -27,10 +27,7 @@ COMPACTION_MARK = "carrel-1."
 _COMPACTION_BYTES_MAX = limits.COMPACTION_CHARS_MAX * 8
 _LINKS = ("http://", "https://")
 _ROLES = ("user", "assistant", "system", "developer")
-_NO_USAGE = {
-    "input_tokens": 0,
-    "output_tokens": 0,
-    "total_tokens": 0,
+USAGE_DETAILS: Json = {
     "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
     "output_tokens_details": {"reasoning_tokens": 0},
 }
@@ -60,15 +57,8 @@ class ReadInput(Struct, frozen=True, kw_only=True):
     before: tuple[Json, ...]
     after: tuple[Json, ...]
     outputs: tuple[Output, ...]
-    # Calls that the input itself repeats, with their name and arguments by id: their outputs are part of the earlier
-    # conversation.
-    replayed: dict[str, tuple[str, str]]
-
-    @property
-    def made(self) -> dict[str, tuple[str, str]]:
-        """The calls that the input repeats with their outputs."""
-        answered = {output.call_id for output in self.outputs}
-        return {call_id: call for call_id, call in self.replayed.items() if call_id in answered}
+    # Calls that the input itself repeats with their outputs, which are part of the earlier conversation.
+    made: dict[str, tuple[str, str]]
 
 
 def read_input(given: str | list[Any]) -> ReadInput:
@@ -89,10 +79,16 @@ def read_input(given: str | list[Any]) -> ReadInput:
         outputs=tuple(
             _output(f"input.{n}", item) for n, item in enumerate(items) if item["type"] == "function_call_output"
         ),
-        replayed={
-            item["call_id"]: (item["name"], item["arguments"]) for item in items if item["type"] == "function_call"
-        },
+        made=answered_calls(items),
     )
+
+
+def answered_calls(items: list[Json]) -> dict[str, tuple[str, str]]:
+    """Return the calls that items have together with their outputs: name and arguments by id."""
+    items = [item for item in items if isinstance(item.get("call_id"), str)]
+    answered = {item["call_id"] for item in items if item["type"] == "function_call_output"}
+    made = [item for item in items if item["type"] == "function_call" and item["call_id"] in answered]
+    return {item["call_id"]: (item["name"], item["arguments"]) for item in made}
 
 
 def _with_type(param: str, given: Any) -> Json:
@@ -251,9 +247,7 @@ def _output(param: str, item: Json) -> Output:
 def _file_or_link(param: str, part: Json) -> NewAttachment | None:
     """Return the file when its bytes are given; None when it is a URL."""
     is_image = part["type"] == "input_image"
-    name = "image_url" if is_image or part.get("file_data") is None else "file_data"
-    if not is_image and name == "image_url":
-        name = "file_url"
+    name = "image_url" if is_image else "file_url" if part.get("file_data") is None else "file_data"
     url = part.get(name)
     if not isinstance(url, str) or not url:
         raise wrong(f"{param}.{name}", f"{name} is missing." if url is None else f"{name} must be a string.")
@@ -329,7 +323,7 @@ def compacted(tx: Tx, access: Access, hints: TargetHints, request: Compact) -> J
         "object": "response.compaction",
         "created_at": tx.now // MS_PER_SECOND,
         "output": [item],
-        "usage": _NO_USAGE,
+        "usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0} | USAGE_DETAILS,
     }
 
 

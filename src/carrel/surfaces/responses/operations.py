@@ -13,12 +13,11 @@ from carrel.storage import Tx
 from carrel.surfaces.http.services import Services
 from carrel.surfaces.responses.create import create, prepare
 from carrel.surfaces.responses.errors import ResponsesError, no_response
-from carrel.surfaces.responses.input_items import compacted
-from carrel.surfaces.responses.requests import Compact, CreateResponse, Json, check
+from carrel.surfaces.responses.requests import CreateResponse, Json, check
 from carrel.surfaces.responses.resource import Page, list_input, render, state_of
 from carrel.surfaces.responses.store import Response, forget_response
 from carrel.surfaces.responses.stream import Events, follow, wait_for_rest
-from carrel.surfaces.responses.targets import find_model, list_models, own_response, read_hints
+from carrel.surfaces.responses.targets import own_response, read_hints
 
 _BY_CALLER = "client_cancelled"
 
@@ -32,16 +31,14 @@ class StartedResponse(Struct, frozen=True, kw_only=True):
 
 
 class Responses:
-    """What a caller can do with responses."""
-
     def __init__(self, services: Services) -> None:
-        self._services = services
+        self.services = services
 
     async def start(
         self, access: Access, headers: Headers, request: CreateResponse, raw: bytes, kept: set[str], key: str | None
     ) -> StartedResponse:
         """Accept a request under its idempotency key; responses in `kept` are not stored but can be continued here."""
-        services = self._services
+        services = self.services
         services.refuse_when_draining()
         check(request)
         hints = read_hints(headers, request.model, request.user, request.previous_response_id)
@@ -54,16 +51,15 @@ class Responses:
         )
 
     async def finished(self, access: Access, response: Response) -> Json:
-        """Return the response once it has ended or is waiting."""
-        return render(await wait_for_rest(self._services, access, response))
+        return render(await wait_for_rest(self.services, access, response))
 
     async def shown(self, access: Access, response: Response) -> Json:
         """Return the response as it is now, whether or not it is stored."""
-        return await self._services.db.read(lambda tx: render(state_of(tx, access, response)))
+        return await self.services.db.read(lambda tx: render(state_of(tx, access, response)))
 
     async def read(self, access: Access, response_id: str) -> Json:
         """Return a stored response as it is now."""
-        return await self._services.db.read(lambda tx: render(state_of(tx, access, _own(tx, access, response_id))))
+        return await self.services.db.read(lambda tx: render(state_of(tx, access, _own(tx, access, response_id))))
 
     async def cancel(self, access: Access, response_id: str) -> Json:
         """Cancel a response; a running one gets a few seconds to stop."""
@@ -71,37 +67,22 @@ class Responses:
         def work(tx: Tx) -> Response:
             response = _own(tx, access, response_id)
             state = state_of(tx, access, response)
-            if state.following is not None or cancel(tx, access, response.run_id, _BY_CALLER) is None:
-                if state.following is None and state.run.state == "cancelled":
-                    return response
-                raise ResponsesError(409, "already_ended", "This response has already ended.")
-            return response
+            was_cancelled = state.run.state == "cancelled"
+            if state.following is None and (cancel(tx, access, response.run_id, _BY_CALLER) or was_cancelled):
+                return response
+            raise ResponsesError(409, "already_ended", "This response has already ended.")
 
-        response = await self._services.db.write(work)
-        await self._services.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)
+        response = await self.services.db.write(work)
+        await self.services.wait_for_run(access, response.run_id, STOP_SECONDS_MAX)
         return await self.shown(access, response)
 
     async def delete(self, access: Access, response_id: str) -> Json:
         """Forget a response; its run and its session stay."""
-        await self._services.db.write(lambda tx: forget_response(tx, access, _own(tx, access, response_id).id))
+        await self.services.db.write(lambda tx: forget_response(tx, access, _own(tx, access, response_id).id))
         return {"id": response_id, "object": "response", "deleted": True}
 
     async def input_items(self, access: Access, response_id: str, page: Page) -> Json:
-        """Return a page of what a response was asked."""
-        return await self._services.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
-
-    async def models(self, access: Access) -> Json:
-        """Return the agents that the caller may call."""
-        return await self._services.db.read(lambda tx: list_models(tx, access))
-
-    async def model(self, access: Access, name: str) -> Json:
-        """Return one of them."""
-        return await self._services.db.read(lambda tx: find_model(tx, access, name))
-
-    async def compact(self, access: Access, headers: Headers, request: Compact) -> Json:
-        """Return a transcript as one compaction item."""
-        hints = read_hints(headers, request.model, None, request.previous_response_id)
-        return await self._services.db.read(lambda tx: compacted(tx, access, hints, request))
+        return await self.services.db.read(lambda tx: list_input(tx, access, _own(tx, access, response_id), page))
 
 
 def _own(tx: Tx, access: Access, response_id: str) -> Response:

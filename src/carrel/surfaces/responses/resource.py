@@ -13,7 +13,7 @@ from carrel.records import attachment_heads
 from carrel.runs import Run, extras_of, is_sender_call, open_calls, run_by_id
 from carrel.storage import Tx
 from carrel.surfaces.responses.errors import no_response, wrong
-from carrel.surfaces.responses.input_items import links_text
+from carrel.surfaces.responses.input_items import USAGE_DETAILS, links_text
 from carrel.surfaces.responses.requests import Json
 from carrel.surfaces.responses.store import Response, next_response
 
@@ -45,7 +45,6 @@ class ResponseState(Struct, frozen=True, kw_only=True):
 
 
 def state_of(tx: Tx, access: Access, response: Response) -> ResponseState:
-    """Return the stretch as it is now."""
     state = find_state(tx, access, response)
     if state is None:
         raise no_response()
@@ -89,9 +88,12 @@ def _items(entry: Entry, run: Run, *, rests: bool) -> list[Json]:
     return [_message(entry.content, "final_answer", "incomplete" if is_cut else "completed")]
 
 
+def text_part(text: str) -> Json:
+    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+
+
 def _message(text: str, phase: str, status: str = "completed") -> Json:
-    part = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-    return {"type": "message", "status": status, "role": "assistant", "phase": phase, "content": [part]}
+    return {"type": "message", "status": status, "role": "assistant", "phase": phase, "content": [text_part(text)]}
 
 
 def _call(entry: Entry) -> Json:
@@ -113,7 +115,6 @@ def cut_short(run: Run) -> str | None:
 
 
 def status_of(state: ResponseState) -> str:
-    """Return the status of a stretch in the terms of Open Responses."""
     run = state.run
     if state.following is not None:
         return "completed"
@@ -170,11 +171,7 @@ def _usage(state: ResponseState) -> Json:
     """Return the usage of this stretch: the run's usage at its end, less that at its start."""
     spent_by_end = state.following.spent if state.following is not None else state.run.usage
     end, start = _spent(spent_by_end), _spent(state.response.spent)
-    used = {name: max(0, end[name] - start[name]) for name in end}
-    return used | {
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-        "output_tokens_details": {"reasoning_tokens": 0},
-    }
+    return {name: max(0, end[name] - start[name]) for name in end} | USAGE_DETAILS
 
 
 def _spent(usage: str | None) -> dict[str, int]:
@@ -192,7 +189,6 @@ class Page(Struct, frozen=True, kw_only=True):
 
 
 def list_input(tx: Tx, access: Access, response: Response, page: Page) -> Json:
-    """Return a page of a response's input."""
     run = run_by_id(tx, access, response.run_id)
     if run is None:
         raise no_response()
@@ -220,11 +216,9 @@ def list_input(tx: Tx, access: Access, response: Response, page: Page) -> Json:
 
 
 def _beginning(tx: Tx, access: Access, run: Run) -> list[Json]:
-    """Return the input that started a run."""
     extras = extras_of(tx, access, run.id)
     text = "" if run.text == links_text(extras.parts) else run.text
-    message = _asked_message(tx, access, text, run.attached(), extras.parts)
-    return [*extras.before, message, *extras.after]
+    return [*extras.before, _asked_message(tx, access, text, run.attached(), extras.parts), *extras.after]
 
 
 def _continuation(tx: Tx, access: Access, run: Run, response: Response) -> list[Json]:

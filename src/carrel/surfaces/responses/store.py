@@ -33,7 +33,6 @@ _SELECT = f"SELECT {_TABLE.columns} FROM responses WHERE account_id = :account"
 
 
 def insert_response(tx: Tx, access: Access, response: Response) -> None:
-    """Write a new response."""
     tx.run(_TABLE.insert, access, **_TABLE.values(response))
 
 

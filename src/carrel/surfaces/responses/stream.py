@@ -4,7 +4,6 @@ Live text may turn out to differ from the stored text, and a stream cannot take 
 incomplete with the text that was sent, and the stored one follows as a new item.
 """
 
-import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from functools import partial
 from typing import Any
@@ -14,10 +13,18 @@ from msgspec import Struct, field
 from carrel.delivery import DraftText
 from carrel.kernel import Access, TextBuffer, elapsed_seconds
 from carrel.kernel.limits import RESPONSE_WAIT_SECONDS_MAX, SAFETY_POLL_SECONDS, STREAM_PING_SECONDS
-from carrel.storage import Bell
+from carrel.surfaces.http.revocation import any_rung
 from carrel.surfaces.http.services import Services
 from carrel.surfaces.responses.requests import Json
-from carrel.surfaces.responses.resource import ResponseState, find_state, render, state_of, status_of, with_id
+from carrel.surfaces.responses.resource import (
+    ResponseState,
+    find_state,
+    render,
+    state_of,
+    status_of,
+    text_part,
+    with_id,
+)
 from carrel.surfaces.responses.store import Response
 
 _ANNOUNCED = "announced"
@@ -55,7 +62,6 @@ class EventWriter:
         self.items: list[Json] = []
 
     def event(self, kind: str, **fields: Any) -> Json:
-        """Return the next event."""
         self._number += 1
         return {"type": kind, "sequence_number": self._number, **fields}
 
@@ -120,7 +126,7 @@ class EventWriter:
         shown = {"type": "message", "status": "in_progress", "role": "assistant", "content": []}
         self._open = _Open(with_id(self._response_id, index, shown))
         yield self.event("response.output_item.added", output_index=index, item=dict(self._open.item))
-        yield self.event("response.content_part.added", **self._where(), part=_part(""))
+        yield self.event("response.content_part.added", **self._where(), part=text_part(""))
 
     def _send(self, more: str) -> Iterator[Json]:
         assert self._open is not None
@@ -132,9 +138,9 @@ class EventWriter:
     def _end(self, status: str, phase: str) -> Iterator[Json]:
         assert self._open is not None
         text, where = self._open.sent.text, self._where()
-        item = self._open.item | {"status": status, "phase": phase, "content": [_part(text)]}
+        item = self._open.item | {"status": status, "phase": phase, "content": [text_part(text)]}
         yield self.event("response.output_text.done", **where, text=text, logprobs=[])
-        yield self.event("response.content_part.done", **where, part=_part(text))
+        yield self.event("response.content_part.done", **where, part=text_part(text))
         yield self.event("response.output_item.done", output_index=len(self.items), item=item)
         self.items.append(item)
         # Another item would begin with the live text from its start.
@@ -154,10 +160,6 @@ class EventWriter:
     def _where(self) -> Json:
         assert self._open is not None
         return {"item_id": self._open.item["id"], "output_index": len(self.items), "content_index": 0}
-
-
-def _part(text: str) -> Json:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
 
 
 async def wait_for_rest(services: Services, access: Access, response: Response) -> ResponseState:
@@ -186,14 +188,15 @@ async def follow(services: Services, access: Access, response: Response, words: 
         yield writer.event("response.created", response=_begun(state, status))
         if is_queued:
             yield writer.event("response.queued", response=_begun(state, "queued"))
+        bells = [bell] if words is None else [bell, words.bell]
         version = step = None
         was_held = False
         while True:
-            run_version, text_version = bell.version, _version(words)
+            versions = [one.version for one in bells]
             speaking = None if words is None else words.step
             # A new step means that the text of the last one is stored by now, and must be sent first.
-            if run_version != version or speaking != step:
-                version, step = run_version, speaking
+            if versions[0] != version or speaking != step:
+                version, step = versions[0], speaking
                 found = await services.db.read(partial(find_state, access=access, response=response))
                 if found is None:
                     for event in writer.abandon():
@@ -217,14 +220,10 @@ async def follow(services: Services, access: Access, response: Response, words: 
             # On PostgreSQL, text may arrive before the news that its run has started.
             for event in writer.send_live(step) if status == _ANNOUNCED else ():
                 yield event
-            await _either(bell, run_version, words, text_version)
-            if bell.version == run_version and _version(words) == text_version:
+            await any_rung(bells, versions, STREAM_PING_SECONDS)
+            if versions == [one.version for one in bells]:
                 version = None
                 yield None
-
-
-def _version(words: DraftText | None) -> int:
-    return 0 if words is None else words.bell.version
 
 
 def _begun(state: ResponseState, status: str) -> Json:
@@ -234,18 +233,3 @@ def _begun(state: ResponseState, status: str) -> Json:
 def _end(writer: EventWriter, state: ResponseState, status: str | None = None) -> Json:
     whole = render(state, status=status, output=writer.items)
     return writer.event(_ENDS.get(whole["status"], "response.incomplete"), response=whole)
-
-
-async def _either(bell: Bell, run_version: int, words: DraftText | None, text_version: int) -> None:
-    """Return once there is news of the run or live text, or it is time for a sign of life."""
-    if words is None:
-        await bell.wait(run_version, STREAM_PING_SECONDS)
-        return
-    async with asyncio.TaskGroup() as group:
-        waits = {
-            group.create_task(bell.wait(run_version, STREAM_PING_SECONDS)),
-            group.create_task(words.bell.wait(text_version, STREAM_PING_SECONDS)),
-        }
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        for wait in waits:
-            wait.cancel()

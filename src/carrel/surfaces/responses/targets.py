@@ -22,6 +22,7 @@ from carrel.surfaces.responses.store import Response, response_by_id
 _MODEL = re.compile(MODEL)
 CHANNEL = r"[a-z][a-z0-9-]{0,31}"
 _CHANNEL = re.compile(CHANNEL)
+_UNKNOWN_MODEL = "unknown_model"
 _RESERVED = ("subagent", "cron", "hook")
 # Kinds of lanes that a program may name before they exist.
 _OWN_KINDS = ("openresponses", "openresponses-user")
@@ -56,7 +57,6 @@ class Target(Struct, frozen=True, kw_only=True):
 
 
 def read_hints(headers: Headers, model: str | None, user: str | None, previous_id: str | None) -> TargetHints:
-    """Return what the headers and the body say."""
     channel = headers.get(CHANNEL_HEADER) or None
     if channel is not None and not _CHANNEL.fullmatch(channel):
         raise wrong(CHANNEL_HEADER, "A channel's name must be 1 to 32 lower-case letters, digits and -.")
@@ -81,7 +81,7 @@ def find_target(tx: Tx, access: Access, hints: TargetHints, kept: set[str]) -> T
         return _continuation(tx, access, hints, named, kept)
     if hints.session is not None:
         return Target(key=_session(tx, access, hints.session, named).key)
-    agent = named or caller_default_agent(tx, access)
+    agent = named or _agent(tx, access, None, "model")
     if hints.user is not None:
         owner = caller_hash(access.actor_id)
         return Target(key=SessionKey.of(agent.id, f"openresponses-user:{owner}:{key_text(hints.user)}"))
@@ -105,28 +105,18 @@ def agent_of_model(tx: Tx, access: Access, model: str) -> Agent | None:
     """Return the agent that a model names, None when it means the default one; ResponsesError for other models."""
     match = _MODEL.fullmatch(model)
     if match is None:
-        raise _unknown_model("The model must be carrel or carrel/<agent>.", "model")
+        raise wrong("model", "The model must be carrel or carrel/<agent>.", _UNKNOWN_MODEL)
     name = match[1] or match[2]
     return None if name is None else _agent(tx, access, name, "model")
 
 
-def _agent(tx: Tx, access: Access, name: str, param: str) -> Agent:
+def _agent(tx: Tx, access: Access, name: str | None, param: str) -> Agent:
+    """Return the agent of that name, or the default one; ResponsesError when the caller may not call it."""
     try:
-        return named_agent(tx, access, name)
+        return default_agent(tx, access) if name is None else named_agent(tx, access, name)
     except Refusal as refusal:
-        raise _unknown_model(refusal.message, param) from refusal
-
-
-def caller_default_agent(tx: Tx, access: Access) -> Agent:
-    """Return the default agent; ResponsesError when the caller may not call it."""
-    try:
-        return default_agent(tx, access)
-    except Refusal as refusal:
-        raise _unknown_model("You may not call the default agent; name another: carrel/<agent>.", "model") from refusal
-
-
-def _unknown_model(message: str, param: str) -> ResponsesError:
-    return wrong(param, message, "unknown_model")
+        message = refusal.message if name else "You may not call the default agent; name another: carrel/<agent>."
+        raise wrong(param, message, _UNKNOWN_MODEL) from refusal
 
 
 def own_response(tx: Tx, access: Access, response_id: str, kept: set[str] | None = None) -> Response | None:
@@ -189,7 +179,6 @@ def _may_use(access: Access, found: FoundSession) -> bool:
 
 
 def list_models(tx: Tx, access: Access) -> Json:
-    """Return every model."""
     return {"object": "list", "data": [_model(agent) for agent in callable_agents(tx, access)]}
 
 
@@ -198,7 +187,7 @@ def find_model(tx: Tx, access: Access, name: str) -> Json:
     message = f"There is no model '{name[:80]}', or you may not use it; GET /v1/models lists those you may."
     missing = ResponsesError(404, "model_not_found", message, param="model")
     try:
-        agent = agent_of_model(tx, access, name) or caller_default_agent(tx, access)
+        agent = agent_of_model(tx, access, name) or _agent(tx, access, None, "model")
     except ResponsesError as unknown:
         raise missing from unknown
     if not agent.enabled:

@@ -159,6 +159,7 @@ async def test_system_messages_instruct_the_agent(client: httpx.AsyncClient) -> 
         ([user([{"type": "image_url", "image_url": {"url": "nonsense"}}])], "messages.0.content.0.image_url"),
         ([user("x"), {"role": "assistant", "tool_calls": "x"}], "messages.1.tool_calls"),
         ([user("x"), {"role": "assistant", "tool_calls": [{}]}], "messages.1.tool_calls.0.function"),
+        ([user("x"), {"role": "tool", "tool_call_id": {}, "content": "x"}], "messages.1.tool_call_id"),
         ([{"role": "system", "content": "x"}, user(" ")], "messages.1.content"),
     ],
 )

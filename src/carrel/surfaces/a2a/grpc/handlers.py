@@ -32,7 +32,7 @@ from carrel.surfaces.a2a.caller import (
 )
 from carrel.surfaces.a2a.errors import UNAVAILABLE, A2aError, from_refusal, invalid_params
 from carrel.surfaces.a2a.http_binding import last_event_id
-from carrel.surfaces.a2a.operations import SERVICE, Operation, operations_of
+from carrel.surfaces.a2a.operations import METHODS, SERVICE, Operation, operations_of
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.requests import check_request
 from carrel.surfaces.a2a.task_stream import UpdateStream
@@ -40,6 +40,7 @@ from carrel.surfaces.http.errors import broken
 from carrel.surfaces.http.identity import Peer, WrongTokens, identify_program, require_caller
 from carrel.surfaces.http.revocation import until_revoked
 from carrel.surfaces.http.services import Services
+from carrel.surfaces.http.streaming import first_to_end
 
 T = TypeVar("T")
 Call: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
@@ -53,8 +54,6 @@ _NESTING_MAX = 200
 
 
 class GrpcHandlers:
-    """Handles gRPC calls; each operation is a method."""
-
     def __init__(self, services: Services, wrong_tokens: WrongTokens, ids: Ids, base_url: str) -> None:
         self._services = services
         self._wrong_tokens = wrong_tokens
@@ -63,7 +62,6 @@ class GrpcHandlers:
         self._operations = operations_of(services)
 
     def generic_handler(self) -> grpc.GenericRpcHandler:
-        """Return the handler of all methods, for the server."""
         methods = {
             name: self._stream(name, operation) if operation.streams else self._unary(name, operation)
             for name, operation in self._operations.items()
@@ -71,7 +69,7 @@ class GrpcHandlers:
         return grpc.method_handlers_generic_handler(SERVICE.full_name, methods)
 
     def _unary(self, name: str, operation: Operation) -> Method:
-        result_type = GetMessageClass(SERVICE.methods_by_name[name].output_type)
+        result_type = GetMessageClass(METHODS[name].output_type)
 
         async def serve(raw: bytes, call: Call) -> bytes:
             async def work() -> bytes:
@@ -138,21 +136,16 @@ class GrpcHandlers:
 
     async def _send_until_closing(self, call: Call, access: Access, updates: UpdateStream) -> None:
         """Send updates until they end, the caller's rights end, or the server stops."""
-        async with asyncio.TaskGroup() as group:
-            sending = group.create_task(self._send_all(call, updates))
-            refused = group.create_task(
-                until_revoked(self._services, access, lambda: self._identify(asker_of_call(call)))
-            )
-            ends: set[asyncio.Task[Any]] = {sending, refused, group.create_task(self._services.closing.wait())}
-            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            for end in ends - done:
-                end.cancel()
+        sending, refused, _ = await first_to_end(
+            self._send_all(call, updates),
+            until_revoked(self._services, access, lambda: self._identify(asker_of_call(call))),
+            self._services.closing.wait(),
+        )
         if sending.cancelled() and not refused.cancelled():
             raise refused.result()
         if sending.cancelled():
             raise Refusal(Code.DRAINING, "The server is stopping; subscribe to the task again.", retry_after_seconds=5)
-        error = sending.result()
-        if error is not None:
+        if (error := sending.result()) is not None:
             raise error
 
     async def _send_all(self, call: Call, updates: UpdateStream) -> A2aError | None:

@@ -31,8 +31,6 @@ _OPTIONS = (
 
 
 class GrpcServer:
-    """A started gRPC server."""
-
     def __init__(self, server: "Server", closing: asyncio.Event) -> None:
         self._server = server
         self._closing = closing

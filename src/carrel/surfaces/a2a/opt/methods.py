@@ -18,7 +18,6 @@ from carrel.work import Task, task_shapes
 
 
 async def perform(services: Services, caller: Caller, name: str, params: object) -> Json:
-    """Perform the method of that name, one of METHODS."""
     method = METHODS[name]
     read = shapes.read_params(method.params, params)
 
@@ -98,7 +97,7 @@ def _get_objective(call: _Call, wanted: shapes.ObjectiveWanted) -> Json:
 
 
 def _list_objectives(call: _Call, wanted: shapes.ObjectivesWanted) -> Json:
-    status = None if wanted.status is None else shapes.GOAL_STATUS.get(wanted.status, wanted.status)
+    status = shapes.GOAL_STATUS.get(wanted.status, wanted.status)
     before = wanted.page_token or None
     if before and not (before.isascii() and before.replace("_", "").isalnum()):
         raise invalid_params("pageToken", "pageToken is invalid; send the nextPageToken of the page before.")
@@ -113,7 +112,7 @@ def _list_objectives(call: _Call, wanted: shapes.ObjectivesWanted) -> Json:
 
 def _update_objective(call: _Call, update: shapes.ObjectiveUpdate) -> Json:
     goal = call.goal(update.id, hold=True)
-    status = shapes.GOAL_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
+    status = shapes.GOAL_STATUS.get(update.status, update.status)
     change = GoalChange(name=update.name, description=update.description, status=status, metadata=update.metadata)
     return {"objective": call.objective(call.objectives.change(goal, change))}
 
@@ -149,7 +148,7 @@ def _get_plan(call: _Call, wanted: shapes.PlanWanted) -> Json:
 
 def _update_plan(call: _Call, update: shapes.PlanUpdate) -> Json:
     plan = call.plan(update.id, hold=True)
-    status = shapes.PLAN_STATUS.get(update.status, update.status) if isinstance(update.status, str) else update.status
+    status = shapes.PLAN_STATUS.get(update.status, update.status)
     change = PlanChange(title=update.name, markdown=update.description, status=status, metadata=update.metadata)
     return {"plan": call.shown_plan(call.objectives.change_plan(plan, change))}
 

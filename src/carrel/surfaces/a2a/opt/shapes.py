@@ -28,8 +28,8 @@ _TASK = {
     "archived": "canceled",
 }
 # The other way round; a plan that is pending can be begun.
-GOAL_STATUS = {"canceled": "cancelled"}
-PLAN_STATUS = {"pending": "ready"}
+GOAL_STATUS: dict[object, str] = {"canceled": "cancelled"}
+PLAN_STATUS: dict[object, str] = {"pending": "ready"}
 _TASK_STATUS = {"working": "in_progress", "completed": "done", "canceled": "archived"}
 ObjectiveStatus = Literal["submitted", "planning", "working", "blocked", "completed", "failed", "canceled"]
 PlanStatus = Literal["pending", "working", "blocked", "completed", "failed", "skipped"]
@@ -83,7 +83,6 @@ def plan_task_json(task: TaskShape, run_id: str | None) -> Json:
 
 
 def plan_task_status(task: Task | TaskShape) -> str:
-    """Return a task's status as OPT names it."""
     has_failed = task.status == "blocked" and task.metadata.get("failed") is True
     return "failed" if has_failed else _TASK[task.status]
 

@@ -1,17 +1,13 @@
 """A completion from its request to its answer: a response, shown whole or as chunks of a stream."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
-
-import msgspec
 from starlette.datastructures import Headers
 
 from carrel.kernel import Access
 from carrel.runs import live_runs_of_lane, run_that_made
 from carrel.storage import Tx
-from carrel.surfaces.http.services import Services
-from carrel.surfaces.http.streaming import PING
 from carrel.surfaces.responses.completions.requests import Conversation, CreateCompletion, as_response, read_messages
 from carrel.surfaces.responses.errors import ResponsesError
+from carrel.surfaces.responses.input_items import answered_calls
 from carrel.surfaces.responses.operations import Responses, StartedResponse
 from carrel.surfaces.responses.requests import Json
 from carrel.surfaces.responses.store import newest_response
@@ -55,13 +51,11 @@ def heading_of(response: Json, kind: str) -> Json:
 
 
 def call_of(item: Json) -> Json:
-    """Return a call of one of the caller's functions."""
     function = {"name": item["name"], "arguments": item["arguments"]}
     return {"id": item["call_id"], "type": "function", "function": function}
 
 
 def finish_of(response: Json) -> str:
-    """Return why a completion ends here."""
     if any(item["type"] == "function_call" for item in response["output"]):
         return "tool_calls"
     reason = (response.get("incomplete_details") or {}).get("reason")
@@ -69,7 +63,6 @@ def finish_of(response: Json) -> str:
 
 
 def usage_of(response: Json) -> Json | None:
-    """Return what a completion used."""
     used = response["usage"]
     if used is None:
         return None
@@ -98,86 +91,64 @@ def refuse_unfinished(response: Json) -> None:
             raise ResponsesError(_FAILED_STATUS, held["code"] if held else "still_running", later)
 
 
-async def frames_of(events: Events, *, includes_usage: bool) -> AsyncGenerator[bytes, None]:
-    """Yield each chunk as one frame, then the end marker; a failure is a chunk with an error."""
-    try:
-        async for chunk in _chunks(events, includes_usage=includes_usage):
-            yield PING if chunk is None else _frame(chunk)
-    except ResponsesError as error:
-        yield _frame({"error": error.body()})
-    yield b"data: [DONE]\n\n"
-
-
-async def _chunks(events: Events, *, includes_usage: bool) -> AsyncIterator[Json | None]:
+async def chunks_of(events: Events, *, includes_usage: bool) -> Events:
+    """Yield the chunks of a completion, and None as a keepalive; a failure is a chunk with an error."""
     heading: Json = {}
     messages = calls = 0
-    async for event in events:
-        if event is None:
-            yield None
-            continue
-        match event["type"]:
-            case "response.created":
-                heading = heading_of(event["response"], "chat.completion.chunk")
-                yield _chunk(heading, {"role": "assistant", "content": "", "refusal": None})
-            case "response.queued" if event["response"]["error"]:
-                refuse_unfinished(event["response"])
-            case "response.output_item.added" if event["item"]["type"] == "message":
-                messages += 1
-                if messages > 1:
-                    yield _chunk(heading, {"content": PARAGRAPH})
-            case "response.output_text.delta":
-                yield _chunk(heading, {"content": event["delta"]})
-            case "response.output_item.done" if event["item"]["type"] == "function_call":
-                yield _chunk(heading, {"tool_calls": [{"index": calls} | call_of(event["item"])]})
-                calls += 1
-            case kind if kind in _ENDS:
-                refuse_unfinished(event["response"])
-                yield _chunk(heading, {}, finish_of(event["response"]))
-                if includes_usage:
-                    yield heading | {"choices": [], "usage": usage_of(event["response"])}
+    try:
+        async for event in events:
+            if event is None:
+                yield None
+                continue
+            match event["type"]:
+                case "response.created":
+                    heading = heading_of(event["response"], "chat.completion.chunk")
+                    yield _chunk(heading, {"role": "assistant", "content": "", "refusal": None})
+                case "response.queued" if event["response"]["error"]:
+                    refuse_unfinished(event["response"])
+                case "response.output_item.added" if event["item"]["type"] == "message":
+                    messages += 1
+                    if messages > 1:
+                        yield _chunk(heading, {"content": PARAGRAPH})
+                case "response.output_text.delta":
+                    yield _chunk(heading, {"content": event["delta"]})
+                case "response.output_item.done" if event["item"]["type"] == "function_call":
+                    yield _chunk(heading, {"tool_calls": [{"index": calls} | call_of(event["item"])]})
+                    calls += 1
+                case kind if kind in _ENDS:
+                    refuse_unfinished(event["response"])
+                    yield _chunk(heading, {}, finish_of(event["response"]))
+                    if includes_usage:
+                        yield heading | {"choices": [], "usage": usage_of(event["response"])}
+    except ResponsesError as error:
+        yield {"error": error.body()}
 
 
 def _chunk(heading: Json, delta: Json, finish: str | None = None) -> Json:
-    choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-    return heading | {"choices": [choice]}
+    return heading | {"choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]}
 
 
-def _frame(value: Json) -> bytes:
-    return b"data: %s\n\n" % msgspec.json.encode(value)
-
-
-class Completions:
-    """What a caller can do with completions."""
-
-    def __init__(self, services: Services, responses: Responses) -> None:
-        self._services = services
-        self._responses = responses
-
-    async def start(
-        self, access: Access, headers: Headers, request: CreateCompletion, raw: bytes, key: str | None
-    ) -> StartedResponse:
-        """Accept a request under its idempotency key."""
-        whole = read_messages(request.messages)
-        hints = read_hints(headers, request.model, request.user, None)
-        said = whole.newest() if hints.names_session else whole
-        try:
-            previous_id = await self._services.db.read(lambda tx: _continued(tx, access, hints, said))
-            asked = as_response(request, said, previous_id)
-            kept = set() if previous_id is None else {previous_id}
-            return await self._responses.start(access, headers, asked, raw, kept, key)
-        except ResponsesError as error:
-            raise said.in_its_words(error) from error
-
-    async def finished(self, access: Access, started: StartedResponse) -> Json:
-        """Return the completion once its run has ended or is waiting."""
-        return completion_of(await self._responses.finished(access, started.response))
+async def start_completion(
+    responses: Responses, access: Access, headers: Headers, request: CreateCompletion, raw: bytes, key: str | None
+) -> StartedResponse:
+    """Accept a request as one for a response, under its idempotency key."""
+    whole = read_messages(request.messages)
+    hints = read_hints(headers, request.model, request.user, None)
+    said = whole.newest() if hints.names_session else whole
+    try:
+        previous_id = await responses.services.db.read(lambda tx: _continued(tx, access, hints, said))
+        asked = as_response(request, said, previous_id)
+        kept = set() if previous_id is None else {previous_id}
+        return await responses.start(access, headers, asked, raw, kept, key)
+    except ResponsesError as error:
+        raise said.in_its_words(error) from error
 
 
 def _continued(tx: Tx, access: Access, hints: TargetHints, said: Conversation) -> str | None:
     """Return the id of the response that a request continues: one that waits for its outputs or for its answer."""
     target = find_target(tx, access, hints, set())
     if said.is_answering:
-        made = run_that_made(tx, access, target.key.agent, said.calls)
+        made = run_that_made(tx, access, target.key.agent, answered_calls(said.items))
         run = made if made is not None and (made.key == str(target.key) or not hints.names_session) else None
     elif hints.names_session:
         live = live_runs_of_lane(tx, access, str(target.key))

@@ -54,13 +54,6 @@ class Conversation(Struct, frozen=True, kw_only=True):
         """Whether it ends with outputs of the caller's functions."""
         return bool(self.items) and self.items[-1]["type"] == "function_call_output"
 
-    @property
-    def calls(self) -> dict[str, tuple[str, str]]:
-        """The calls that it repeats together with their outputs: name and arguments by id."""
-        answered = {item["call_id"] for item in self.items if item["type"] == "function_call_output"}
-        made = [item for item in self.items if item["type"] == "function_call" and item["call_id"] in answered]
-        return {item["call_id"]: (item["name"], item["arguments"]) for item in made}
-
     def newest(self) -> "Conversation":
         """Return what is new to a session that has the rest: the user's last message, and what follows it."""
         told = [n for n, item in enumerate(self.items) if item.get("role") == "user"]
@@ -199,7 +192,6 @@ class CreateCompletion(Struct, frozen=True, kw_only=True):
 
     @property
     def includes_usage(self) -> bool:
-        """Whether a stream ends with the usage."""
         return self.stream_options is not None and bool(self.stream_options.include_usage)
 
 
