@@ -7,7 +7,7 @@ from typing import Any
 from carrel.bridge import Client
 from carrel.main.cli.command import LOCAL_OPTIONS, Exit, Failure, command, option
 from carrel.main.cli.discovery import local_settings
-from carrel.main.cli.labels import age, distance
+from carrel.main.cli.humanize import age, distance
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import SET, Item, Table, given_fields, request
 from carrel.main.cli.resource import Resource
@@ -103,7 +103,6 @@ _KINDS = {"user": "user", "agent": "agent", "client": "agents"}
 
 
 def _create_token(client: Client, args: Namespace) -> Any:
-    """Create a token; its secret is shown only once."""
     kind = args.kind or next((kind for kind, flag in _KINDS.items() if getattr(args, flag)), None)
     if kind is None:
         raise Failure(Exit.USAGE, "Name the kind of the token: owner, or --user, --agent or --agents.")

@@ -5,14 +5,12 @@ from functools import partial
 from typing import Any
 
 from carrel.bridge import Client
-from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
-from carrel.main.cli.discovery import connect
-from carrel.main.cli.labels import distance, in_words
+from carrel.main.cli.command import LIMIT, Exit, Failure, option
+from carrel.main.cli.humanize import distance, in_words
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Item, request
 from carrel.main.cli.resource import IN_SESSION, MAIN, Resource
-from carrel.main.cli.run_results import wait_option, wait_or_print
-from carrel.main.cli.runs import WAIT_SECONDS
+from carrel.main.cli.run_results import wait_option
 
 
 def _count(owner: Item) -> str:
@@ -132,13 +130,6 @@ def _show_new_schedule(answer: Item, _: Namespace, screen: Screen) -> None:
         screen.note(f"Next run: {in_words(answer['schedule']['nextAt']) or 'none, the schedule is disabled'}")
 
 
-def run_schedule(args: Namespace, screen: Screen) -> int:
-    """Fire a schedule now; with --wait, print the reply."""
-    with connect(args) as client:
-        fired = SCHEDULES.of(client, args.schedule_id, lambda one: client.post(SCHEDULES.at(one, "run")))
-        return wait_or_print(client, fired, args, screen)
-
-
 def _show_schedule(answer: Item, args: Namespace, screen: Screen) -> None:
     is_endless = answer["schedule"].get("maxExecutions", 0) < 0
     SCHEDULES._replace(hidden=("maxExecutions",) if is_endless else ()).show(answer, args, screen)
@@ -206,7 +197,7 @@ COMMANDS = (
     SCHEDULES.shows("", show=_show_schedule),
     SCHEDULES.edits(option("--message", "TEXT"), option("--cron", "CRON"), _ZONE, _TIMES,
                     examples=('last --cron "0 8 * * *"',)),
-    command("schedule run", "fire a schedule now", run_schedule, SCHEDULES.named(), wait_option(WAIT_SECONDS)),
+    SCHEDULES.does("run", "fire a schedule now", "POST run", "{runId}", wait_option(600.0)),
     SCHEDULES.does("enable", "enable a schedule", "PATCH", _show_schedule, sends={"enabled": True}),
     SCHEDULES.does("disable", "disable a schedule", "PATCH", _show_schedule, sends={"enabled": False}),
     SCHEDULES.deletes(),

@@ -41,8 +41,8 @@ def _listed(settings: "Settings", _: Namespace) -> Any:
 
 def add_server(args: Namespace, screen: Screen) -> None:
     """Add a server to the settings file, and let the running Carrel take it up."""
-    from carrel.main.config_file import with_mcp_server
-    from carrel.main.mcp_settings import mcp_problems, server_name_problem
+    from carrel.main.setting_rules import name_problem, problems_of
+    from carrel.main.settings_edit import with_mcp_server
 
     command = shlex.split(args.command) if args.command else []
     given = {
@@ -57,7 +57,7 @@ def add_server(args: Namespace, screen: Screen) -> None:
         "deny": args.deny,
     }
     fields = {name: value for name, value in given.items() if value}
-    if problems := [*filter(None, [server_name_problem(args.name)]), *mcp_problems(args.name, fields)]:
+    if problems := [*filter(None, [name_problem("mcp", args.name)]), *problems_of("mcp", args.name, fields)]:
         raise Failure(Exit.USAGE, "\n".join(problems))
     path = _change(args, lambda text: with_mcp_server(text, args.name, fields))
     screen.line(f"Wrote mcp.{args.name} to {path}.{_taken_up(args)}")
@@ -67,7 +67,7 @@ def add_server(args: Namespace, screen: Screen) -> None:
 
 def remove_server(args: Namespace, screen: Screen) -> None:
     """Remove a server from the settings file, and let the running Carrel end it."""
-    from carrel.main.config_file import without_mcp_server
+    from carrel.main.settings_edit import without_mcp_server
 
     path = _change(args, lambda text: without_mcp_server(text, args.name))
     screen.line(f"Removed mcp.{args.name} from {path}.{_taken_up(args)}")
@@ -95,7 +95,6 @@ def _taken_up(args: Namespace) -> str:
 
 
 def _test(settings: "Settings", args: Namespace) -> Any:
-    """Start a server for a moment, here, and return what it offers."""
     import asyncio
 
     if args.name not in settings.mcp:
@@ -115,7 +114,6 @@ def _show_tools(answer: Item, args: Namespace, screen: Screen) -> None:
 
 
 async def _tried(name: str, server: "McpServerSettings") -> tuple["ConnectorState", tuple["RemoteTool", ...]]:
-    """Start a server, end it, and return its state and its tools."""
     import asyncio
 
     from carrel.tools import connectors_of

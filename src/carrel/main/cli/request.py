@@ -7,12 +7,14 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from carrel.bridge import Client, segment
 from carrel.main.cli.command import SERVER_OPTIONS, YES, Command, Exit, Failure, Option, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.labels import age
+from carrel.main.cli.humanize import age
 from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.run_results import show_replies
 
 Item = dict[str, Any]
 Cell = str | Callable[[Item], object]
@@ -59,10 +61,11 @@ def request(
 
     `asks` is a method and a path, in which `{}` stands for the id of the object that the first option with `of` names;
     or a function, if one request is not enough. Other options with a value, and what `sends` is or returns for the
-    arguments, go into the query of a GET,
-    else into the body. `show` prints the answer or returns a sentence about it, or is one with fields of it in braces;
-    a note for people may follow after a line break. A DELETE may have no answer: with --json the sentence's first word
-    then becomes the key of the id. With a `question`, a person is asked first.
+    arguments, go into the query of a GET or DELETE, else into the body. `show` prints the answer or returns a
+    sentence about it, or is one with fields of it in braces; a note for people may follow after a line break. A DELETE
+    may have no answer: with --json the sentence's first word then becomes the key of the id. With a `question`, a
+    person is asked first. If an option `wait` has a value, the replies to what was sent are waited for that many
+    seconds, and shown instead of the answer.
     """
     sent = Request(asks, show, options, sends, question, connected)
     consent = [YES] if question else []
@@ -88,6 +91,8 @@ class Request(NamedTuple):
             if asks_first and self.question and not screen.agrees(self.question(client, args)):
                 raise Failure(Exit.FAILED, "Nothing was changed.")
             answer = self._answer(client, args) if isinstance(self.asks, str) else self.asks(client, args)
+            if getattr(args, "wait", None) is not None:
+                return show_replies(client, answer, args.wait, screen)
         if screen.as_json:
             return screen.json(answer)
         if isinstance(self.show, str):
@@ -120,16 +125,10 @@ class Request(NamedTuple):
         if method == "PATCH" and not fields:
             example = next(one for one in self.options if one.flags[0].startswith("-"))
             raise Failure(Exit.USAGE, f"Nothing to change; name a field, e.g. {example.flags[0]} {example.shown}.")
-        match method:
-            case "GET":
-                return client.get(path, fields)
-            case "POST":
-                return client.post(path, fields)
-            case "PATCH":
-                return client.patch(path, fields)
-            case _:
-                first_word = re.split(r"\W", str(self.show), maxsplit=1)[0]
-                return client.delete(path) or {first_word.lower(): found[0]}
+        if method != "DELETE":
+            return getattr(client, method.lower())(path, fields)
+        first_word = re.split(r"\W", str(self.show), maxsplit=1)[0]
+        return client.delete(path + (f"?{urlencode(fields)}" if fields else "")) or {first_word.lower(): found[0]}
 
 
 def given_fields(options: tuple[Option, ...], args: Namespace) -> Item:

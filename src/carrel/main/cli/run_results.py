@@ -1,13 +1,12 @@
 """Waiting for a run and showing its result; shared by the commands that send messages."""
 
 import json
-from argparse import Namespace
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
 from carrel.bridge import Client, Fault, Refused, Run, TimedOut
-from carrel.kernel import MS_PER_SECOND, SystemClock
+from carrel.kernel import MS_PER_SECOND, SystemClock, elapsed_seconds
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
 
@@ -17,7 +16,7 @@ WAITING = "waiting for the reply…"
 def wait_option(seconds: float) -> Option:
     """Return the option --wait of a command; `seconds` is its default."""
     text = "wait for the reply, at most S seconds (default: %(const)g)"
-    return option("--wait", "S", text, type=float, nargs="?", const=seconds)
+    return option("--wait", "S", text, type=float, nargs="?", const=seconds, field="")
 
 
 # The codes of runs that are held: their message says until when.
@@ -63,26 +62,27 @@ def wait_for(
             return client.runs.get(run_id)
 
 
-def wait_and_show(client: Client, run_id: str, screen: Screen, *, seconds: float) -> int:
-    """Wait for a run, show its result and return the exit code."""
-    run = wait_for(client, run_id, screen, seconds=seconds)
+def show_replies(client: Client, answer: dict[str, Any], seconds: float, screen: Screen) -> int:
+    """Wait for the runs that an answer of the server names, show their results and return the exit code."""
+    told = answer.get("notified")
+    run_ids = [answer["runId"]] if told is None else [one["runId"] for one in told if one.get("runId")]
+    if not run_ids:
+        screen.note("No agent was told, so no reply will come. Mention one with @, or assign one.")
+    ends_at, code, runs = elapsed_seconds() + seconds, int(Exit.OK), []
+    for run_id in run_ids:
+        run = wait_for(client, run_id, screen, seconds=max(0.0, ends_at - elapsed_seconds()))
+        runs.append(run.raw)
+        if told is not None and not screen.as_json:
+            screen.piece(f"{run.agent_id}: ", "bold")
+        code = max(code, show_result(run, screen))
     if screen.as_json:
-        screen.json({"run": run.raw})
-    return show_result(run, screen, with_reply=not screen.as_json)
-
-
-def wait_or_print(client: Client, answer: dict[str, Any], args: Namespace, screen: Screen) -> int:
-    """Wait for the run that was started if --wait says so, else print its id."""
-    if args.wait is not None:
-        return wait_and_show(client, answer["runId"], screen, seconds=args.wait)
-    if screen.as_json:
-        return screen.json(answer)
-    screen.line(answer["runId"])
-    return Exit.OK
+        screen.json({"run": runs[0]} if told is None else answer | {"runs": runs})
+    return code
 
 
 def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
-    """Show a run's result and return the exit code; only the reply goes to stdout."""
+    """Show a run's result and return the exit code; only the reply goes to stdout, and nothing with --json."""
+    with_reply = with_reply and not screen.as_json
     if run.state == "completed":
         if with_reply:
             screen.line(run.reply or "")
