@@ -105,12 +105,6 @@ def _show_plans(mode: Item, args: Namespace, screen: Screen) -> None:
     PLANS.table.show({"plans": plans}, args, screen)
 
 
-def _show_started(answer: Item, _: Namespace, screen: Screen) -> None:
-    screen.line(answer["run"]["runId"])
-    if screen.is_terminal:
-        screen.note(f"Working on {answer['run']['taskId']}. To stop it: `carrel auto stop {answer['run']['runId']}`")
-
-
 def _stop(client: Client, args: Namespace) -> Any:
     if args.name.startswith(AUTO_RUNS.prefix):
         return AUTO_RUNS.of(client, args.name, lambda run_id: client.post("/api/auto/stop", {"runId": run_id}))
@@ -122,12 +116,6 @@ def _new_schedule(args: Namespace) -> Item:
     target = {"targetId": args.goal or args.task} if args.goal or args.task else {}
     kind = "goal" if args.goal else "task" if args.task else "message"
     return {"type": kind, **target, "enabled": not args.disabled}
-
-
-def _show_new_schedule(answer: Item, _: Namespace, screen: Screen) -> None:
-    screen.line(answer["schedule"]["id"])
-    if screen.is_terminal:
-        screen.note(f"Next run: {in_words(answer['schedule']['nextAt']) or 'none, the schedule is disabled'}")
 
 
 def _show_schedule(answer: Item, args: Namespace, screen: Screen) -> None:
@@ -166,12 +154,13 @@ COMMANDS = (
                     option("--all", "", "also those that have ended", action="store_const", const="1", default="0",
                            field="includeEnded")),
     request(
-        "auto start", "let an agent work by itself", "POST /api/auto/start", _show_started,
+        "auto start", "let an agent work by itself", "POST /api/auto/start", "{run[runId]}",
         option("text", "TEXT", "what to do; it becomes a task", nargs="?"), IN_SESSION,
         option("--task", "TASK", "work on this task instead", field="taskId"),
         option("--goal", "GOAL", "work through the tasks of this goal instead", field="goalId"),
         option("--every", "SECONDS", "from tick to tick (default: auto.tick_seconds)", type=int,
                field="intervalSeconds"),
+        hint="Working on {run[taskId]}. To stop it: `carrel auto stop {run[runId]}`",
         examples=('"Tidy the desk" --every 600', "--goal goal_01m7knxs2k"),
     ),
     request("auto stop", "stop an auto run, or all of a session", _stop,
@@ -191,7 +180,8 @@ COMMANDS = (
         option("--task", "TASK", "work on this task instead", field=""), _ZONE,
         option("--isolated", "", "use a separate session, started fresh each time", action="store_true"), _TIMES,
         option("--disabled", "", "create it disabled", action="store_true", field=""),
-        sends=_new_schedule, show=_show_new_schedule,
+        sends=_new_schedule,
+        hint=lambda answer: f"Next run: {in_words(answer['schedule']['nextAt']) or 'none, the schedule is disabled'}",
         examples=('main "0 9 * * 1-5" "What is due today?"', 'main @daily "Tidy the desk"'),
     ),
     SCHEDULES.shows("", show=_show_schedule),

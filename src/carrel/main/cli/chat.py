@@ -16,7 +16,7 @@ from carrel.main.cli.accounts import AGENTS
 from carrel.main.cli.command import MESSAGE, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
-from carrel.main.cli.request import Item, request
+from carrel.main.cli.request import request
 from carrel.main.cli.run_results import WAITING, Troubles
 from carrel.main.cli.session_keys import session_key
 
@@ -220,12 +220,6 @@ def _send(client: Client, args: Namespace) -> Any:
     return AGENTS.of(client, _agent_in(args.target or ""), lambda _: client.send(target, args.text)).raw
 
 
-def _show_sent(answer: Item, _: Namespace, screen: Screen) -> None:
-    screen.line(answer["runId"])
-    if screen.is_terminal:
-        screen.note(f"Queued in {answer.get('sessionKey', '')}. Wait for it: `carrel runs wait {answer['runId']}`")
-
-
 def _agent_in(target: str) -> str:
     """Return the agent that a target names, also as part of a session key."""
     parts = target.split(":")
@@ -241,10 +235,11 @@ COMMANDS = (
         examples=("", "main", "--session agent:main:cli:report"),
     ),
     request(
-        "send", "send a message to an agent or a session", _send, _show_sent,
+        "send", "send a message to an agent or a session", _send, "{runId}",
         option("target", "AGENT|SESSION", "an agent's id or a session key", nargs="?"),
         MESSAGE,
         run_results.wait_option(60.0),
+        hint="Queued in {sessionKey}. Wait for it: `carrel runs wait {runId}`",
         examples=('"How far are you?" --wait', 'writer "Write the report"'),
     ),
 )  # fmt: skip

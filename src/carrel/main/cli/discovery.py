@@ -2,6 +2,7 @@
 
 import os
 from argparse import Namespace
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from carrel.bridge import Client, DataDir, configured_url, find_server, is_local
@@ -9,6 +10,7 @@ from carrel.main.cli.command import Exit, Failure
 from carrel.main.cli.session_keys import is_cut, session_key
 
 if TYPE_CHECKING:
+    from carrel.kernel.settings import Settings
     from carrel.main.settings import LoadedSettings
     from carrel.main.settings_file import SettingsFile
 
@@ -46,6 +48,11 @@ def local_settings(args: Namespace) -> "LoadedSettings":
         return read_settings(args)
     except SettingsFault as fault:
         raise Failure(Exit.USAGE, "\n".join(fault.problems)) from fault
+
+
+def on_this_machine(args: Namespace) -> AbstractContextManager["Settings"]:
+    """Return this machine's settings, for commands that need no server."""
+    return nullcontext(local_settings(args).settings)
 
 
 def local_settings_file(args: Namespace) -> "SettingsFile":

@@ -42,12 +42,10 @@ def _create(client: Client, args: Namespace) -> Any:
     return client.post("/api/tasks", given_fields(_NEW, args) | {name: ids for name, ids in assigned.items() if ids})
 
 
-def _show_created(answer: Item, _: Namespace, screen: Screen) -> None:
-    task = answer["task"]
-    screen.line(task["id"])
-    if screen.is_terminal:
-        told = f"Told {', '.join(_assignees(task))}." if _assignees(task) else "Nobody is assigned yet."
-        screen.note(f"{told} To follow it: `carrel tasks watch {task['id']}`")
+def _hint(answer: Item) -> str:
+    assignees = ", ".join(_assignees(answer["task"]))
+    told = f"Told {assignees}." if assignees else "Nobody is assigned yet."
+    return f"{told} To follow it: `carrel tasks watch {answer['task']['id']}`"
 
 
 def _parties(client: Client, names: list[str]) -> tuple[list[str], list[str]]:
@@ -157,7 +155,7 @@ COMMANDS = (
         *_NEW,
         option("--assign", "NAME", "agent or person; may be repeated", action="append", field=""),
         asks=_create,
-        show=_show_created,
+        hint=_hint,
         examples=('"Write the report" --assign main --priority high',),
     ),
     TASKS.does(
