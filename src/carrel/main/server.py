@@ -129,8 +129,7 @@ class _Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
-            if hasattr(signal, "SIGHUP"):
-                loop.add_signal_handler(signal.SIGHUP, lambda: group.create_task(_reload(configuration)))
+            loop.add_signal_handler(signal.SIGHUP, lambda: group.create_task(_reload(configuration)))
             serving = [group.create_task(web.serve(sockets=[sock]))]
             if grpc is not None:
                 serving.append(group.create_task(grpc.serve_until_closing()))

@@ -111,9 +111,7 @@ def doctor(args: Namespace, screen: Screen) -> int:
 
 
 def _findings(args: Namespace) -> Iterator[Finding]:
-    version = ".".join(str(part) for part in sys.version_info[:3])
-    old = sys.version_info < (3, 11)
-    yield Finding("fail" if old else "ok", "python", version, "Carrel needs 3.11 or newer." if old else "")
+    yield Finding("ok", "python", ".".join(str(part) for part in sys.version_info[:3]))
     try:
         loaded = local_settings(args)
     except Failure as fault:

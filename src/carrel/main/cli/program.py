@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from carrel import __version__
-from carrel.bridge import NotReachable, Refused, TimedOut
+from carrel.bridge import BridgeFault, NotReachable, Refused, TimedOut
 from carrel.kernel import Refusal
 from carrel.main.cli import (
     a2a,
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader closed the pipe; flushing what is still buffered at exit would print a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
-    except (Failure, Refusal, NotReachable, Refused, TimedOut) as fault:
+    except (BridgeFault, Failure, Refusal) as fault:
         code, sentence = _ending(fault, args)
         if screen.as_json:
             error = getattr(fault, "code", "") or Exit(code).name.lower()
