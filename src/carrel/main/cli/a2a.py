@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from carrel.a2a import RemoteTask, interfaces_of, message_text, state_name
-from carrel.bridge import A2aClient, NotReachable, Refused, configured_url, is_local, owner_token, running_url
+from carrel.bridge import A2aClient, NotReachable, Refused, is_local, owner_token, running_url
 from carrel.kernel import Ids, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX
 from carrel.main.cli.command import LOCAL_OPTIONS, MESSAGE, Command, Exit, Failure, Option, command, option
-from carrel.main.cli.discovery import local_settings
+from carrel.main.cli.discovery import local_place
 from carrel.main.cli.humanize import age
 from carrel.main.cli.output import Screen, first_line, json_text
 from carrel.main.cli.request import Ask, Item, Show, request
@@ -36,10 +36,9 @@ def token_for(args: Namespace) -> TokenFound:
     if held and (is_local(url) or _server(url) == _server(os.environ.get("CARREL_URL", ""))):
         return TokenFound(held, "Use another token: pass it with --token or set CARREL_TOKEN.")
     if not held and is_local(url):
-        settings = local_settings(args).settings
-        ours = (running_url(settings.storage.data_dir), configured_url(settings.server.host, settings.server.port))
-        if _server(url) in map(_server, ours):
-            return TokenFound(owner_token(settings.storage.data_dir), "Use another token with --token.")
+        data_dir, configured = local_place(args)
+        if _server(url) in map(_server, (running_url(data_dir), configured)):
+            return TokenFound(owner_token(data_dir), "Use another token with --token.")
     kept = "CARREL_TOKEN is for your own server and was not sent." if held else "The request had no token."
     return TokenFound("", f"{kept} Pass one for this agent with --token.")
 
