@@ -3,13 +3,13 @@
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
+from carrel.bridge import Client, Fault, Live, Refused, Run, TimedOut, is_session
 from carrel.kernel import Refusal
 from carrel.main.cli import run_results
 from carrel.main.cli.accounts import AGENTS
@@ -17,7 +17,7 @@ from carrel.main.cli.command import MESSAGE, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import request
-from carrel.main.cli.run_results import WAITING, Troubles
+from carrel.main.cli.run_results import WAITING, fault_reporter
 from carrel.main.cli.session_keys import session_key
 
 _HERE = {"channelType": "cli", "clientInstanceId": "cli"}
@@ -160,12 +160,12 @@ class _Chat:
             self.look_for_question()
             return None
         self._run_id = run_id = accepted["runId"]
-        troubles = Troubles(self._screen)
+        on_fault = fault_reporter(self._screen)
         streamed = ""
         if self._live.is_open and not self._screen.as_json:
             with self._screen.waiting(WAITING):
-                streamed = self._stream(run_id, troubles)
-        run = run_results.wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
+                streamed = self._stream(run_id, on_fault)
+        run = run_results.wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, on_fault=on_fault)
         self._show(run, streamed)
         self._show_refusals(run)
         self._ask(run if run_results.asks_person(run) else None)
@@ -181,11 +181,11 @@ class _Chat:
             self._session_key = answer["sessionKey"]
             self._live.bind(self._session_key)
 
-    def _stream(self, run_id: str, troubles: Troubles) -> str:
+    def _stream(self, run_id: str, on_fault: Callable[[Fault], None]) -> str:
         """Print the run's reply while it is written; return what was printed."""
         written = ""
         with suppress(TimedOut):
-            for piece in self._live.pieces(run_id, timeout_seconds=ANSWER_SECONDS, on_fault=troubles.tell):
+            for piece in self._live.pieces(run_id, timeout_seconds=ANSWER_SECONDS, on_fault=on_fault):
                 if piece.starts_over:
                     self._screen.end_line()
                 self._screen.piece(piece.text)

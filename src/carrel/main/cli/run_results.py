@@ -1,7 +1,7 @@
 """Waiting for a run and showing its result; shared by the commands that send messages."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
@@ -23,19 +23,15 @@ def wait_option(seconds: float) -> Option:
 _HELD = ("budget_used_up", "loop_suspected")
 
 
-class Troubles:
-    """Reports failed attempts to a person while they happen, each once."""
+def fault_reporter(screen: Screen) -> Callable[[Fault], None]:
+    """Return what tells a person which attempt failed, why, and when the next one starts; each once."""
+    told: set[tuple[int, bool]] = set()
 
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._told: set[tuple[int, bool]] = set()
-
-    def tell(self, fault: Fault) -> None:
-        """Write which attempt failed, why, and when the next one starts."""
-        told = (fault.attempt, fault.unreachable_since is not None)
-        if told in self._told:
+    def tell(fault: Fault) -> None:
+        attempt = (fault.attempt, fault.unreachable_since is not None)
+        if attempt in told:
             return
-        self._told.add(told)
+        told.add(attempt)
         said = f"{fault.message.rstrip('. ')}."
         if fault.unreachable_since and fault.code not in _HELD:
             said += " The message is kept and answered when it can be reached."
@@ -44,20 +40,21 @@ class Troubles:
             if fault.next_attempt_at:
                 seconds = max(1, round(fault.next_attempt_at.timestamp() - SystemClock().now_ms() / MS_PER_SECOND))
                 said += f" Next try in {seconds} s."
-        self._screen.note(said)
+        screen.note(said)
+
+    return tell
 
 
 def wait_for(
-    client: Client, run_id: str, screen: Screen, *, seconds: float, troubles: Troubles | None = None
+    client: Client, run_id: str, screen: Screen, *, seconds: float, on_fault: Callable[[Fault], None] | None = None
 ) -> Run:  # fmt: skip
     """Return the run once it has ended or waits for a person, or as it is when the time is up.
 
-    Failed attempts are reported meanwhile, except those that `troubles` has already reported.
+    Failed attempts are reported meanwhile, by a reporter that may have reported some already.
     """
-    tell = (troubles or Troubles(screen)).tell
     with screen.waiting(WAITING):
         try:
-            return client.runs.wait(run_id, seconds, on_fault=tell)
+            return client.runs.wait(run_id, seconds, on_fault=on_fault or fault_reporter(screen))
         except TimedOut:
             return client.runs.get(run_id)
 
