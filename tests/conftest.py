@@ -61,7 +61,7 @@ SLOW_PATHS = (
     "main/cli/test_mcp.py",
     "main/cli/test_program.py",
     "main/demo/test_build.py",
-    "main/test_configuration.py",
+    "main/test_live_settings.py",
     "main/test_full_disk.py",
     "main/test_grpc_port.py",
     "main/test_server.py",

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from carrel.kernel import SystemClock
 from carrel.main.demo.build import build_demo
-from carrel.main.demo.stage import Size
+from carrel.main.demo.world import Size
 from carrel.main.settings import load
 from tests.browser import places
 from tests.browser.talking import Client, ScriptedModel

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from carrel.main.json5 import DEPTH_MAX, Json5Fault, read
-from carrel.main.json5_edit import with_item, with_value, without_item, without_value
+from carrel.main.json5 import DEPTH_MAX, Json5Fault, read, with_item, with_value, without_item, without_value
 
 # As people write it.
 BY_HAND = """\

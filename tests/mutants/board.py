@@ -448,9 +448,9 @@ BOARD = (
     ),
     Mutant(
         "a key that stayed goes to another server",
-        "main/config_file.py",
+        "main/settings_edit.py",
         '_WRITTEN = ("kind", "base_url", "model", "api_key", "api_key_env", "api_key_file")',
         '_WRITTEN = ("kind", "base_url", "model", "api_key_env", "api_key_file")',
-        "tests/main/test_config_file.py",
+        "tests/main/test_settings_edit.py",
     ),
 )

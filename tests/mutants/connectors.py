@@ -35,7 +35,7 @@ CONNECTORS = (
     ),
     Mutant(
         "two servers may have tools of one name",
-        "main/mcp_settings.py",
+        "main/setting_rules.py",
         'if name.startswith(f"{other}_"):',
         'if name == f"{other}_":',
         "tests/main/test_mcp_settings.py",

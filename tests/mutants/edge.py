@@ -439,7 +439,7 @@ EDGE = (
     ),
     Mutant(
         "an option may be abbreviated to another",
-        "main/cli/command_line.py",
+        "main/cli/parsing.py",
         "allow_abbrev=False",
         "allow_abbrev=True",
         "tests/main/cli/test_program.py -k nearest",

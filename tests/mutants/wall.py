@@ -95,10 +95,10 @@ WALL = (
         "tests/storage/test_backup.py",
     ),
     Mutant(
-        "the login page is readable by others",
-        "main/login_page.py",
-        'os.O_EXCL, 0o600), "w")',
-        'os.O_EXCL, 0o644), "w")',
+        "the owner's token is readable by others",
+        "main/owner_token.py",
+        'secret + "\\n", mode=0o600)',
+        'secret + "\\n", mode=0o644)',
         "tests/main/test_private_files.py",
     ),
     Mutant(

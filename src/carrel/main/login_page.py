@@ -1,8 +1,9 @@
-"""Files in the data directory that only their owner can read: the owner's token, and the page that signs in with it."""
+"""The page in the data directory that signs its owner in to the dashboard; only they can read it."""
 
-import os
 from html import escape
 from pathlib import Path
+
+from carrel.main.replace_file import replace_file
 
 LOGIN_PAGE = "open.html"
 RENEW = (
@@ -16,15 +17,9 @@ def signed_in(url: str, token: str) -> str:
     return f"{url}/#token={token}" if token else f"{url}/"
 
 
-def keep_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, from the first byte on."""
-    path.unlink(missing_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-
-
 def keep_login_page(data_dir: Path, address: str) -> Path:
     """Write a page that takes a browser to an address with a token: other users can see the browser's arguments."""
     page = data_dir / LOGIN_PAGE
-    keep_private(page, f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">\n')
+    text = f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(address)}">\n'
+    replace_file(page, text, mode=0o600)
     return page

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from carrel.main.json5 import Json5Fault, read
-from carrel.main.json5_edit import EMPTY, with_item, with_value, without_item, without_value
+from carrel.main.json5 import EMPTY, Json5Fault, read, with_item, with_value, without_item, without_value
 
 PLUGIN_ID = "carrel"
 PORT = 18789

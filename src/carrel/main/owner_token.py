@@ -9,7 +9,7 @@ from carrel.agents import admit_owner
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Ids, SystemClock, system_chance
 from carrel.main.assembly import open_store
 from carrel.main.file_lock import own_file
-from carrel.main.login_page import keep_private
+from carrel.main.replace_file import replace_file
 from carrel.storage import Database, sqlite_path
 
 OWNER_TOKEN = "owner_token"  # noqa: S105  (the name of its file)
@@ -45,6 +45,6 @@ async def renew_owner(db: Database, data_dir: Path) -> str:
     token_id = Ids(SystemClock(), system_chance()).new("tok")
     secret = token_text("owner", token_id)
     # The file first: a crash in between leaves a useless token, not an account without one.
-    keep_private(data_dir / OWNER_TOKEN, secret + "\n")
+    replace_file(data_dir / OWNER_TOKEN, secret + "\n", mode=0o600)
     await db.write(lambda tx: admit_owner(tx, token_id, secret))
     return secret

@@ -11,6 +11,7 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
 from logging import getLogger
 from pathlib import Path
 from typing import Any
@@ -24,14 +25,16 @@ from carrel.board import settle_accounts
 from carrel.inbound import Webhooks
 from carrel.kernel import Code, Ids, Refusal, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX, KEEP_ALIVE_SECONDS, OBJECTS_BETWEEN_COLLECTIONS
+from carrel.kernel.settings import Settings
 from carrel.main.assembly import Assembly, open_store
-from carrel.main.configuration import LiveConfiguration
 from carrel.main.file_lock import own_file
 from carrel.main.gateways import Gateways
 from carrel.main.http_limits import BoundedHttp, allow_many_connections
-from carrel.main.login_page import LOGIN_PAGE, RENEW, keep_login_page, keep_private, signed_in
+from carrel.main.live_settings import LiveSettings
+from carrel.main.login_page import LOGIN_PAGE, RENEW, keep_login_page, signed_in
 from carrel.main.logs import set_up_audit, set_up_logs
 from carrel.main.owner_token import OWNER_TOKEN, ensure_owner
+from carrel.main.replace_file import replace_file
 from carrel.main.settings import LoadedSettings
 from carrel.storage import Database, NewerSchema, sqlite_path
 from carrel.surfaces import WrongSettings
@@ -78,21 +81,19 @@ def serve(
             raise Refusal(Code.STORAGE_UNAVAILABLE, why) from error
 
 
+@dataclass(eq=False)
 class _Server:
-    """One server process."""
+    _loaded: LoadedSettings
+    _read: Callable[[], LoadedSettings]
+    _role: str
+    _open_browser: bool
+    _life: Callable[[Gateways], Live] | None
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _owner_token: str = ""
 
-    def __init__(
-        self, loaded: LoadedSettings, read: Callable[[], LoadedSettings], role: str, open_browser: bool,
-        life: Callable[[Gateways], Live] | None,
-    ) -> None:  # fmt: skip
-        self._life = life
-        self._loaded = loaded
-        self._read = read
-        self._settings = loaded.settings
-        self._role = role
-        self._open_browser = open_browser
-        self._stopping = asyncio.Event()
-        self._owner_token = ""
+    @property
+    def _settings(self) -> Settings:
+        return self._loaded.settings
 
     async def run(self) -> int:
         """Open, serve, drain, close."""
@@ -113,7 +114,7 @@ class _Server:
     async def _work(self, db: Database, gateways: Gateways, sock: socket.socket) -> None:
         works = self._role != "api"
         connectors, webhooks = connectors_of(self._settings.mcp), Webhooks(self._settings.webhooks)
-        configuration = LiveConfiguration(self._loaded, gateways, connectors, webhooks, self._read)
+        configuration = LiveSettings(self._loaded, gateways, connectors, webhooks, self._read)
         live = None if self._life is None else self._life(gateways)
         assembly = Assembly(
             db, gateways.wire, gateways.connections, self._settings,
@@ -128,8 +129,7 @@ class _Server:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
         async with asyncio.TaskGroup() as group:
-            if hasattr(signal, "SIGHUP"):
-                loop.add_signal_handler(signal.SIGHUP, lambda: group.create_task(_reload(configuration)))
+            loop.add_signal_handler(signal.SIGHUP, lambda: group.create_task(_reload(configuration)))
             serving = [group.create_task(web.serve(sockets=[sock]))]
             if grpc is not None:
                 serving.append(group.create_task(grpc.serve_until_closing()))
@@ -154,7 +154,8 @@ class _Server:
         _collect_seldom()
         address = _address(sock)
         data_dir = self._settings.storage.data_dir
-        keep_private(data_dir / _ADDRESS, msgspec.json.encode({"url": address, "pid": os.getpid()}).decode())
+        located = msgspec.json.encode({"url": address, "pid": os.getpid()}).decode()
+        replace_file(data_dir / _ADDRESS, located, mode=0o600)
         dashboard = signed_in(self._settings.server.public_url or address, self._owner_token)
         if not self._owner_token:
             _log.warning("owner_token_not_valid", extra={"advice": RENEW})
@@ -206,7 +207,7 @@ def _collect_seldom() -> None:
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
 
 
-async def _reload(configuration: LiveConfiguration) -> None:
+async def _reload(configuration: LiveSettings) -> None:
     """Reload the settings on a signal; only the log can report mistakes."""
     try:
         await configuration.reload()

@@ -16,15 +16,8 @@ from msgspec import NODEFAULT, Struct, structs
 from msgspec.inspect import FloatType, IntType, LiteralType, Metadata, type_info
 
 from carrel.kernel import settings
-from carrel.main.mcp_settings import server_name_problem
-from carrel.main.webhook_settings import webhook_name_problem
 
 Name = tuple[str, ...]
-
-# Of gateways and budgets.
-_CHOSEN_NAME = re.compile(settings.CHOSEN_NAME)
-# Names that become part of something else: a tool's name, an address.
-_NAME_PROBLEMS = {"mcp": server_name_problem, "webhooks": webhook_name_problem}
 _BOOLEANS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
@@ -56,15 +49,6 @@ NAMED_SECTIONS: dict[str, type[Struct]] = {
 def known_named(section: str, chosen: str) -> dict[Name, KnownSetting]:
     """Return the settings of one gateway, budget or MCP server, or the prices of one model, by name."""
     return dict(_leaves(NAMED_SECTIONS[section], (section, chosen)))
-
-
-def name_problem(section: str, chosen: str) -> str | None:
-    """Return what is wrong with a name that users have chosen; None for a good one."""
-    if section in _NAME_PROBLEMS:
-        return _NAME_PROBLEMS[section](chosen)
-    if section not in ("gateway", "budgets") or _CHOSEN_NAME.match(chosen):
-        return None
-    return f"a {section.removesuffix('s')}'s name may have only lower-case letters, digits, - and _."
 
 
 def snake(word: str) -> str:

@@ -6,7 +6,7 @@ before anything starts.
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -14,21 +14,18 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from carrel.kernel import Grammar, clip, is_loopback
+from carrel.kernel import clip, is_loopback
 from carrel.kernel.limits import PING_PONG_TURNS_MAX
 from carrel.kernel.settings import GatewaySettings, SettingRow, Settings
 from carrel.main import setting_names
-from carrel.main.foreign_settings import foreign_settings
-from carrel.main.mcp_settings import VARIABLE, ambiguous_names, mcp_problems
+from carrel.main.setting_aliases import aliased_settings
 from carrel.main.setting_names import NAMED_SECTIONS, KnownSetting, Name
+from carrel.main.setting_rules import ambiguous_names, name_problem, problems_of
 from carrel.main.settings_file import DATA_DIR_VARIABLE, FILE_NAME, SettingsFile, is_same, settings_file
-from carrel.main.webhook_settings import webhook_problems
 
 PREFIX = "CARREL_"
 # Variables with our prefix that belong to the command line or the test suite.
 NOT_SETTINGS = frozenset({"CARREL_URL", "CARREL_TOKEN", "CARREL_REQUIRE_ALL", "CARREL_CHROMIUM"})
-
-_AGENT_PAIR = re.compile(rf"{Grammar.AGENT_ID}={Grammar.AGENT_ID}")
 
 Source = Literal["default", "file", "env"]
 
@@ -73,7 +70,7 @@ def load(config: Path | None, env: Mapping[str, str], overrides: Mapping[str, ob
     file = settings_file(config, env, overrides.get("storage.data_dir"))
     _read_file(file, names, found, problems)
     _read_environment(env, names, found, problems)
-    _read_foreign(env, found, problems, notices)
+    _read_aliases(env, found, problems, notices)
     for dotted, value in overrides.items():
         found[tuple(dotted.split("."))] = _Found(value=value, source="env", spelling=dotted)
     for section, chosen in sorted({name[:2] for name in found if name[0] in NAMED_SECTIONS}):
@@ -169,7 +166,7 @@ def _unknown(name: Name, names: Known, spelling: str, *, in_environment: bool) -
     candidates = names
     if name[0] in NAMED_SECTIONS:
         chosen = name[1] if len(name) == 3 else "default"
-        if wrong := setting_names.name_problem(name[0], chosen):
+        if wrong := name_problem(name[0], chosen):
             return f"{spelling}: {wrong}"
         candidates = setting_names.known_named(name[0], chosen)
     if name in candidates:
@@ -196,8 +193,8 @@ def _read_environment(env: Mapping[str, str], names: Known, found: Found, proble
         found[name] = _Found(value=setting_names.read_text(env[variable], known), source="env", spelling=variable)
 
 
-def _read_foreign(env: Mapping[str, str], found: Found, problems: list[str], notices: list[str]) -> None:
-    for variable, name, value in foreign_settings(env, problems):
+def _read_aliases(env: Mapping[str, str], found: Found, problems: list[str], notices: list[str]) -> None:
+    for variable, name, value in aliased_settings(env, problems):
         ours = env_name(name)
         if value is None:
             notices.append(f"{variable} is not used: Carrel has one figure for this, {ours}.")
@@ -228,12 +225,12 @@ def _check(names: Known, found: Found, problems: list[str], notices: list[str]) 
                 notices.append(f"{given.spelling}: must be {known.form}{actual}; using {rounds}.")
             else:
                 problems.append(f"{given.spelling}: must be {known.form}{actual}.")
-    for section, check in _CHECKS.items():
+    for section in NAMED_SECTIONS:
         names_chosen = sorted({name[1] for name in values if name[0] == section})
         problems += ambiguous_names(names_chosen) if section == "mcp" else ()
         for chosen in names_chosen:
             fields = {name[2]: value for name, value in values.items() if name[:2] == (section, chosen)}
-            problems += check(chosen, fields)
+            problems += problems_of(section, chosen, fields)
     problems += _trust_problems(values)
     return values
 
@@ -244,60 +241,6 @@ def _rounds(value: object) -> int | None:
         return min(PING_PONG_TURNS_MAX, max(0, int(str(value))))
     except ValueError:
         return None
-
-
-def _gateway_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
-    kind = given.get("kind")
-    if kind not in (None, "builtin", "acp") and not given.get("base_url"):
-        yield f"gateway.{name}.base_url: is required when gateway.{name}.kind is {kind}."
-    if given.get("run_tokens") and kind != "responses":
-        yield f"gateway.{name}.run_tokens: only a gateway of kind responses can receive run tokens."
-    if given.get("max_output_tokens") and kind not in ("chat", "anthropic"):
-        yield f"gateway.{name}.max_output_tokens: only a gateway of kind chat or anthropic can be told of it."
-    yield from _openclaw_problems(name, given)
-    yield from _acp_problems(name, given)
-    keys = [word for word in ("api_key", "api_key_env", "api_key_file") if given.get(word)]
-    if len(keys) > 1:
-        yield f"gateway.{name}.{keys[1]}: gateway.{name}.{keys[0]} is set as well; keep one of them."
-
-
-def _openclaw_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
-    for word in ("agents", "session_tools"):
-        if given.get(word) and given.get("kind") != "openclaw":
-            yield f"gateway.{name}.{word}: only a gateway of kind openclaw uses it."
-    pairs = given.get("agents") or ()
-    for pair in pairs if isinstance(pairs, list | tuple) else ():
-        if _AGENT_PAIR.fullmatch(str(pair)) is None:
-            yield f'gateway.{name}.agents: "{pair}" must be one of your agents and one of OpenClaw, as "writer=main".'
-
-
-def _acp_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
-    if given.get("kind") != "acp":
-        for word in filter(given.get, ("command", "args", "env", "accounts", "start_seconds")):
-            yield f"gateway.{name}.{word}: only a gateway of kind acp uses it."
-        return
-    if not given.get("command"):
-        yield f"gateway.{name}.command: is required when gateway.{name}.kind is acp."
-    for word in filter(given.get, ("base_url", "api_key", "api_key_env", "api_key_file", "model", "models")):
-        yield f"gateway.{name}.{word}: a gateway of kind acp starts its agent and does not use it."
-    names = given.get("env")
-    for one in names if isinstance(names, list | tuple) else ():
-        if not VARIABLE.fullmatch(str(one)):
-            yield f"gateway.{name}.env: must have names of environment variables, and no values."
-
-
-def _budget_problems(name: str, given: Mapping[str, object]) -> Iterator[str]:
-    if not any(given.get(word) for word in ("tokens", "usd", "runs")):
-        yield f"budgets.{name}: set budgets.{name}.tokens, .usd or .runs."
-
-
-# What is inconsistent under a name that users choose.
-_CHECKS: dict[str, Callable[[str, Mapping[str, object]], Iterator[str]]] = {
-    "gateway": _gateway_problems,
-    "mcp": mcp_problems,
-    "budgets": _budget_problems,
-    "webhooks": webhook_problems,
-}
 
 
 def _trust_problems(values: dict[Name, object]) -> Iterator[str]:

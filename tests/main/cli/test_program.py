@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from carrel.main.cli.command_line import arranged
 from carrel.main.cli.discovery import connect
+from carrel.main.cli.parsing import normalized
 from carrel.main.cli.program import COMMANDS, LISTS, VERBS, examples_of, parser
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel, run_of
@@ -37,7 +37,7 @@ def test_every_published_command_is_there() -> None:
         *(f"users {verb}" for verb in ("list", "create", "update", "delete")),
         "token renew", "whoami", "env",
     }  # fmt: skip
-    assert {" ".join(arranged(name.split(), VERBS, ())) for name in published} <= names
+    assert {" ".join(normalized(name.split(), VERBS, ())) for name in published} <= names
 
 
 def test_without_a_command_the_help_is_shown(carrel: Carrel) -> None:
@@ -84,7 +84,7 @@ def test_every_example_is_one_of_its_command_and_can_be_parsed() -> None:
             assert f"carrel {command.name}".removesuffix(" list") in line
             typed = line.removeprefix("source <(").removesuffix(" | source").removesuffix(")")
             typed = typed.removeprefix('eval "$(').removesuffix(')"')
-            parsed = parser().parse_args(arranged(shlex.split(typed)[1:], VERBS, LISTS))
+            parsed = parser().parse_args(normalized(shlex.split(typed)[1:], VERBS, LISTS))
             assert parsed.parser.prog == f"carrel {command.name}"
 
 
@@ -178,7 +178,7 @@ def test_every_command_explains_itself_within_eighty_columns(
     whole = parser()
     for command in COMMANDS:
         with pytest.raises(SystemExit) as ended:
-            whole.parse_args(arranged([*command.name.split(), "--help"], VERBS, LISTS))
+            whole.parse_args(normalized([*command.name.split(), "--help"], VERBS, LISTS))
         out = capsys.readouterr().out
         assert ended.value.code == 0
         assert command.summary in re.sub(r"\s+", " ", out)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.main.cli.command_line import arranged
+from carrel.main.cli.parsing import normalized
 from carrel.main.cli.program import LISTS, VERBS
 from tests.main.cli.conftest import Carrel
 
@@ -47,7 +47,7 @@ from tests.main.cli.conftest import Carrel
     ],
 )
 def test_other_words_for_a_command_are_understood(typed: str, meant: str) -> None:
-    words = arranged(typed.split(), VERBS, LISTS)
+    words = normalized(typed.split(), VERBS, LISTS)
     assert " ".join(words) == meant
 
 

@@ -12,7 +12,7 @@ from carrel.kernel import MS_PER_DAY, Access
 from carrel.kernel.limits import LIST_ROWS_MAX, TASK_LIST_ROWS_MAX
 from carrel.main.assembly import open_store
 from carrel.main.demo.build import build_demo
-from carrel.main.demo.stage import Size
+from carrel.main.demo.world import Size
 from carrel.main.settings import LoadedSettings, load
 from carrel.memory import memories_listed
 from carrel.monitoring import RunFilter, runs_newest_first, titles_of_runs

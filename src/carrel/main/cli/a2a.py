@@ -3,7 +3,6 @@
 import base64
 import mimetypes
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,12 +11,12 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from carrel.a2a import RemoteTask, interfaces_of, message_text, state_name
-from carrel.bridge import A2aClient, NotReachable, Refused, configured_url, is_local, owner_token, running_url
+from carrel.bridge import A2aClient, NotReachable, Refused, is_local, owner_token, running_url
 from carrel.kernel import Ids, SystemClock, system_chance
 from carrel.kernel.limits import BODY_BYTES_MAX
-from carrel.main.cli.command import LOCAL_OPTIONS, Command, Exit, Failure, Option, command, option
-from carrel.main.cli.discovery import local_settings
-from carrel.main.cli.labels import age
+from carrel.main.cli.command import LOCAL_OPTIONS, MESSAGE, Command, Exit, Failure, Option, command, option
+from carrel.main.cli.discovery import local_place
+from carrel.main.cli.humanize import age
 from carrel.main.cli.output import Screen, first_line, json_text
 from carrel.main.cli.request import Ask, Item, Show, request
 
@@ -37,10 +36,9 @@ def token_for(args: Namespace) -> TokenFound:
     if held and (is_local(url) or _server(url) == _server(os.environ.get("CARREL_URL", ""))):
         return TokenFound(held, "Use another token: pass it with --token or set CARREL_TOKEN.")
     if not held and is_local(url):
-        settings = local_settings(args).settings
-        ours = (running_url(settings.storage.data_dir), configured_url(settings.server.host, settings.server.port))
-        if _server(url) in map(_server, ours):
-            return TokenFound(owner_token(settings.storage.data_dir), "Use another token with --token.")
+        data_dir, configured = local_place(args)
+        if _server(url) in map(_server, (running_url(data_dir), configured)):
+            return TokenFound(owner_token(data_dir), "Use another token with --token.")
     kept = "CARREL_TOKEN is for your own server and was not sent." if held else "The request had no token."
     return TokenFound("", f"{kept} Pass one for this agent with --token.")
 
@@ -109,21 +107,7 @@ def _show_tasks(answer: Item, _: Namespace, screen: Screen) -> None:
         screen.note(f"More tasks: --page {answer['nextPageToken']}")
 
 
-def show_event(event: Item, text: str, task: RemoteTask, screen: Screen, *, is_new_state: bool) -> None:
-    """Show one event: its text on stdout, a new state on stderr."""
-    if screen.as_json:
-        screen.line(json_text(event))
-        screen.out.flush()
-        return
-    if text:
-        screen.piece(text)
-    if is_new_state and task.message is None:
-        has_message = not task.is_settled and task.status_text
-        screen.note(f"{task.state}: {first_line(task.status_text)}" if has_message else task.state)
-
-
-def show_result(task: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
-    """Show a task's result and return the exit code; only the reply goes to stdout."""
+def _show_result(task: RemoteTask, url: str, screen: Screen, *, with_text: bool = True) -> int:
     if task.state == "completed":
         if with_text and not screen.as_json:
             screen.line(task.text)
@@ -165,12 +149,7 @@ def _age(moment: Any) -> str:
     return str(moment)
 
 
-WAIT_SECONDS = 600.0
-_UNKNOWN_TYPE = "application/octet-stream"
-
-
 def send(args: Namespace, screen: Screen) -> int:
-    """Send a message to an agent and print its reply."""
     with _agent(args) as client, screen.waiting("waiting for the reply…"):
         answer = client.send(_message(args), wait=not args.no_wait, timeout_seconds=args.timeout)
     if screen.as_json:
@@ -180,7 +159,7 @@ def send(args: Namespace, screen: Screen) -> int:
         if not screen.as_json:
             screen.line(task.id)
         return Exit.OK
-    return show_result(task, args.agent_url, screen)
+    return _show_result(task, args.agent_url, screen)
 
 
 def stream(args: Namespace, screen: Screen) -> int:
@@ -193,14 +172,21 @@ def stream(args: Namespace, screen: Screen) -> int:
         for event in client.stream(_message(args), timeout_seconds=args.timeout):
             before, text = task.state, task.apply(event)
             has_text = has_text or bool(text)
-            show_event(event, text, task, screen, is_new_state=task.state != before)
+            if screen.as_json:
+                screen.line(json_text(event))
+                screen.out.flush()
+            else:
+                screen.piece(text)
+                if task.state != before and task.message is None:
+                    has_message = not task.is_settled and task.status_text
+                    screen.note(f"{task.state}: {first_line(task.status_text)}" if has_message else task.state)
             if task.is_settled:
                 break
         if task.id and not task.is_settled:
             # A dropped stream does not end the task, so its current state is shown instead.
             task = RemoteTask({"task": client.task(task.id, history=0)})
     screen.end_line()
-    return show_result(task, args.agent_url, screen, with_text=not has_text)
+    return _show_result(task, args.agent_url, screen, with_text=not has_text)
 
 
 @contextmanager
@@ -218,8 +204,7 @@ def _agent(args: Namespace) -> Iterator[A2aClient]:
 
 
 def _message(args: Namespace) -> Item:
-    text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
-    parts = [*map(_file, args.file), *([{"text": text}] if text.strip() else [])]
+    parts = [*map(_file, args.file), *([{"text": args.text}] if args.text.strip() else [])]
     if not parts:
         raise Failure(Exit.USAGE, "Nothing to send; pass a text, or - to read it from stdin.")
     message: Item = {"messageId": Ids(SystemClock(), system_chance()).new("msg"), "role": "ROLE_USER", "parts": parts}
@@ -234,7 +219,7 @@ def _file(path: Path) -> Item:
         raise Failure(Exit.USAGE, f"{path} cannot be read ({fault.strerror}).") from fault
     if len(content) > BODY_BYTES_MAX:
         raise Failure(Exit.USAGE, f"{path} is larger than {BODY_BYTES_MAX} bytes.")
-    kind = mimetypes.guess_type(path.name)[0] or _UNKNOWN_TYPE
+    kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return {"raw": base64.b64encode(content).decode(), "mediaType": kind, "filename": path.name}
 
 
@@ -247,16 +232,15 @@ _URL = option("agent_url", "URL", "address of an A2A agent or of its card")
 _TASK = option("task_id", "TASK", "id of the task")
 _MESSAGE = (
     _URL,
-    option("text", "TEXT", "the message; - reads it from stdin"),
+    MESSAGE,
     option("--context", "ID", "context to continue (default: a new one)"),
     option("--task", "ID", "task to answer"),
     option("--file", "PATH", "attach a file; repeatable", type=Path, action="append", default=[]),
-    option("--timeout", "S", "seconds to wait (default: %(default)g)", type=float, default=WAIT_SECONDS),
+    option("--timeout", "S", "seconds to wait (default: %(default)g)", type=float, default=600.0),
 )
 
 
 def _asks(name: str, summary: str, asks: Ask, show: str | Show, *options: Option) -> Command:
-    """Describe a command that is one question to the agent."""
     return request(f"a2a {name}", summary, asks, show, _URL, *options, common=_COMMON, connected=_agent)
 
 

@@ -2,15 +2,18 @@
 
 import shlex
 from argparse import Namespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from carrel.bridge import Client
-from carrel.main.cli.command import LOCAL_OPTIONS, Exit, Failure, command, option
-from carrel.main.cli.discovery import local_settings
-from carrel.main.cli.labels import age, distance
+from carrel.main.cli.command import LOCAL_OPTIONS, Exit, Failure, option
+from carrel.main.cli.discovery import on_this_machine
+from carrel.main.cli.humanize import age, distance
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import SET, Item, Table, given_fields, request
 from carrel.main.cli.resource import Resource
+
+if TYPE_CHECKING:
+    from carrel.kernel.settings import Settings
 
 THINKING = ("off", "minimal", "low", "medium", "high")
 _LIVE = ("queued", "running", "waiting")
@@ -103,7 +106,6 @@ _KINDS = {"user": "user", "agent": "agent", "client": "agents"}
 
 
 def _create_token(client: Client, args: Namespace) -> Any:
-    """Create a token; its secret is shown only once."""
     kind = args.kind or next((kind for kind, flag in _KINDS.items() if getattr(args, flag)), None)
     if kind is None:
         raise Failure(Exit.USAGE, "Name the kind of the token: owner, or --user, --agent or --agents.")
@@ -117,16 +119,13 @@ def _comma_separated(text: str) -> list[str]:
     return text.split(",")
 
 
-def renew_owner_token(args: Namespace, screen: Screen) -> None:
-    """Write a new owner token into the data directory and the store; no server may be running on a SQLite store."""
-    storage = local_settings(args).settings.storage
+def _renew(settings: "Settings", _: Namespace) -> Any:
     # The store and its rooms are imported only here.
     import asyncio
 
     from carrel.main.owner_token import renew_local_owner
 
-    file = asyncio.run(renew_local_owner(storage.url, storage.data_dir))
-    screen.line(f"Wrote a new owner token to {file}. Start the server with `carrel up`.")
+    return {"file": asyncio.run(renew_local_owner(settings.storage.url, settings.storage.data_dir))}
 
 
 def _show_me(me: Item, _: Namespace, screen: Screen) -> None:
@@ -207,8 +206,9 @@ COMMANDS = (
     TOKENS.lists("list tokens"),
     TOKENS.shows(),
     TOKENS.deletes("revoke a token", "Revoked.", verb="revoke"),
-    command("token renew", "write a new owner token into the data directory, e.g. after the old one was revoked",
-            renew_owner_token, common=LOCAL_OPTIONS),
+    request("token renew", "write a new owner token into the data directory, e.g. after the old one was revoked",
+            _renew, "Wrote a new owner token to {file}. Start the server with `carrel up`.",
+            common=LOCAL_OPTIONS, connected=on_this_machine),
     ACCOUNTS.lists(),
     request("accounts show", "show the account of the token, with its settings", "GET /api/account", ACCOUNTS.show),
     ACCOUNTS.creates("create an account with its agent main, and print its owner token", option("name", "NAME"),

@@ -5,14 +5,12 @@ from functools import partial
 from typing import Any
 
 from carrel.bridge import Client
-from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
-from carrel.main.cli.discovery import connect
-from carrel.main.cli.labels import distance, in_words
+from carrel.main.cli.command import LIMIT, Exit, Failure, option
+from carrel.main.cli.humanize import distance, in_words
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Item, request
 from carrel.main.cli.resource import IN_SESSION, MAIN, Resource
-from carrel.main.cli.run_results import wait_option, wait_or_print
-from carrel.main.cli.runs import WAIT_SECONDS
+from carrel.main.cli.run_results import wait_option
 
 
 def _count(owner: Item) -> str:
@@ -107,12 +105,6 @@ def _show_plans(mode: Item, args: Namespace, screen: Screen) -> None:
     PLANS.table.show({"plans": plans}, args, screen)
 
 
-def _show_started(answer: Item, _: Namespace, screen: Screen) -> None:
-    screen.line(answer["run"]["runId"])
-    if screen.is_terminal:
-        screen.note(f"Working on {answer['run']['taskId']}. To stop it: `carrel auto stop {answer['run']['runId']}`")
-
-
 def _stop(client: Client, args: Namespace) -> Any:
     if args.name.startswith(AUTO_RUNS.prefix):
         return AUTO_RUNS.of(client, args.name, lambda run_id: client.post("/api/auto/stop", {"runId": run_id}))
@@ -124,19 +116,6 @@ def _new_schedule(args: Namespace) -> Item:
     target = {"targetId": args.goal or args.task} if args.goal or args.task else {}
     kind = "goal" if args.goal else "task" if args.task else "message"
     return {"type": kind, **target, "enabled": not args.disabled}
-
-
-def _show_new_schedule(answer: Item, _: Namespace, screen: Screen) -> None:
-    screen.line(answer["schedule"]["id"])
-    if screen.is_terminal:
-        screen.note(f"Next run: {in_words(answer['schedule']['nextAt']) or 'none, the schedule is disabled'}")
-
-
-def run_schedule(args: Namespace, screen: Screen) -> int:
-    """Fire a schedule now; with --wait, print the reply."""
-    with connect(args) as client:
-        fired = SCHEDULES.of(client, args.schedule_id, lambda one: client.post(SCHEDULES.at(one, "run")))
-        return wait_or_print(client, fired, args, screen)
 
 
 def _show_schedule(answer: Item, args: Namespace, screen: Screen) -> None:
@@ -175,12 +154,13 @@ COMMANDS = (
                     option("--all", "", "also those that have ended", action="store_const", const="1", default="0",
                            field="includeEnded")),
     request(
-        "auto start", "let an agent work by itself", "POST /api/auto/start", _show_started,
+        "auto start", "let an agent work by itself", "POST /api/auto/start", "{run[runId]}",
         option("text", "TEXT", "what to do; it becomes a task", nargs="?"), IN_SESSION,
         option("--task", "TASK", "work on this task instead", field="taskId"),
         option("--goal", "GOAL", "work through the tasks of this goal instead", field="goalId"),
         option("--every", "SECONDS", "from tick to tick (default: auto.tick_seconds)", type=int,
                field="intervalSeconds"),
+        hint="Working on {run[taskId]}. To stop it: `carrel auto stop {run[runId]}`",
         examples=('"Tidy the desk" --every 600', "--goal goal_01m7knxs2k"),
     ),
     request("auto stop", "stop an auto run, or all of a session", _stop,
@@ -200,13 +180,14 @@ COMMANDS = (
         option("--task", "TASK", "work on this task instead", field=""), _ZONE,
         option("--isolated", "", "use a separate session, started fresh each time", action="store_true"), _TIMES,
         option("--disabled", "", "create it disabled", action="store_true", field=""),
-        sends=_new_schedule, show=_show_new_schedule,
+        sends=_new_schedule,
+        hint=lambda answer: f"Next run: {in_words(answer['schedule']['nextAt']) or 'none, the schedule is disabled'}",
         examples=('main "0 9 * * 1-5" "What is due today?"', 'main @daily "Tidy the desk"'),
     ),
     SCHEDULES.shows("", show=_show_schedule),
     SCHEDULES.edits(option("--message", "TEXT"), option("--cron", "CRON"), _ZONE, _TIMES,
                     examples=('last --cron "0 8 * * *"',)),
-    command("schedule run", "fire a schedule now", run_schedule, SCHEDULES.named(), wait_option(WAIT_SECONDS)),
+    SCHEDULES.does("run", "fire a schedule now", "POST run", "{runId}", wait_option(600.0)),
     SCHEDULES.does("enable", "enable a schedule", "PATCH", _show_schedule, sends={"enabled": True}),
     SCHEDULES.does("disable", "disable a schedule", "PATCH", _show_schedule, sends={"enabled": False}),
     SCHEDULES.deletes(),

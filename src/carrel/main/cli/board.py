@@ -5,7 +5,7 @@ from typing import Any
 
 from carrel.bridge import Client
 from carrel.main.cli.command import LIMIT, option
-from carrel.main.cli.labels import age
+from carrel.main.cli.humanize import age
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Item, Table, request
 from carrel.main.cli.resource import OF_SESSION, OF_SPACE, OF_TASK, OF_TOPIC, Resource
@@ -40,7 +40,6 @@ NOTES = LOG._replace(
 
 
 def _all_spaces(client: Client, _: Namespace) -> Any:
-    """Return the spaces of all pages as one."""
     answer = page = client.get("/api/spaces")
     while page.get("nextCursor"):
         page = client.get("/api/spaces", {"cursor": page["nextCursor"]})
@@ -61,7 +60,6 @@ def _show_topic(answer: Item, args: Namespace, screen: Screen) -> None:
 
 
 def _merge(client: Client, args: Namespace) -> Any:
-    """Merge topics into the first one that is named."""
     into, *others = (TOPICS.read(client, name)["topic"]["id"] for name in (args.topic_id, *args.others))
     return client.post(TOPICS.at(into, "merge"), {"topicIds": others})
 

@@ -1,15 +1,12 @@
 """`budgets` and `usage`: how much agents may use, and what runs have used."""
 
 from argparse import Namespace
-from typing import Any
-from urllib.parse import urlencode
 
-from carrel.bridge import Client
 from carrel.main.cli.command import option
-from carrel.main.cli.labels import distance
+from carrel.main.cli.humanize import distance
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Item, request
-from carrel.main.cli.resource import OF_AGENT, OF_TASK, Resource
+from carrel.main.cli.resource import OF_AGENT, OF_TASK, Resource, as_it_is
 
 _MEASURES = (("tokens", "{:,} tokens"), ("usd", "${:,.2f}"), ("runs", "{:,} runs"))
 _PER = {"day": "a day", "month": "a month", "forever": "in all"}
@@ -43,11 +40,6 @@ def _show(answer: Item, *_: object) -> str:
     return f"Budget {budget['name']} of {budget['title']}: {_limit(budget)}; {used}."
 
 
-def _remove(client: Client, args: Namespace) -> Any:
-    client.delete("/api/budgets?" + urlencode({"name": args.name}))
-    return {"removed": args.name}
-
-
 _NAMES = {"day": "day", "agent": "agentId", "model": "model", "task": "title", "session": "title"}
 
 
@@ -68,7 +60,7 @@ def _cells(row: Item, groups: list[str]) -> list[object]:
     return [*named, row["runs"], *tokens, cost, f"{row['seconds']:.1f} s"]
 
 
-_NAME = option("name", "BUDGET", "name of the budget")
+_NAME = option("name", "BUDGET", "name of the budget", of=as_it_is)
 RESOURCES = (BUDGETS,)
 COMMANDS = (
     request(
@@ -95,5 +87,5 @@ COMMANDS = (
     request("budgets allow", "allow the whole amount once more, until the budget resets", "POST /api/budgets/allow",
             _show, _NAME,
             option("subject", "SUBJECT", "which agent, task or session, for a budget of each", nargs="?")),
-    request("budgets remove", "remove a budget", _remove, "Removed.", _NAME),
+    request("budgets remove", "remove a budget", "DELETE /api/budgets", "Removed.", _NAME),
 )  # fmt: skip

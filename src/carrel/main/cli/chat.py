@@ -3,19 +3,21 @@
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-from carrel.bridge import Client, Live, Refused, Run, TimedOut, is_session
+from carrel.bridge import Client, Fault, Live, Refused, Run, TimedOut, is_session
 from carrel.kernel import Refusal
 from carrel.main.cli import run_results
 from carrel.main.cli.accounts import AGENTS
-from carrel.main.cli.command import Exit, Failure, command, option
+from carrel.main.cli.command import MESSAGE, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
-from carrel.main.cli.run_results import WAITING, Troubles
+from carrel.main.cli.request import request
+from carrel.main.cli.run_results import WAITING, fault_reporter
 from carrel.main.cli.session_keys import session_key
 
 _HERE = {"channelType": "cli", "clientInstanceId": "cli"}
@@ -62,7 +64,6 @@ def _session(client: Client, args: Namespace) -> str:
 
 
 def _lines(screen: Screen) -> Iterator[str]:
-    """Yield the typed or piped lines, skipping empty ones."""
     at_terminal = sys.stdin.isatty()
     # Colour codes are marked as zero-width, so that line editing does not count them.
     prompt = re.sub(r"(\x1b\[\d+m)", "\x01\\1\x02", screen.paint("cyan", PROMPT))
@@ -81,21 +82,21 @@ def _lines(screen: Screen) -> Iterator[str]:
             yield line.strip()
 
 
+@dataclass(eq=False)
 class _Chat:
     """A chat in one session at a time; /new and /switch move it to another."""
 
-    def __init__(self, client: Client, screen: Screen, session_key: str, live: Live) -> None:
-        self._client = client
-        self._screen = screen
-        self._session_key = session_key
-        self._live = live
-        # The run whose reply is awaited.
-        self._run_id = ""
-        # The run that asked the person something; the next line is the answer.
-        self._asking: Run | None = None
-        self._commands: set[str] = set()
-        # Messages whose refused tool calls were shown.
-        self._seen: set[str] = set()
+    _client: Client
+    _screen: Screen
+    _session_key: str
+    _live: Live
+    # The run whose reply is awaited.
+    _run_id: str = ""
+    # The run that asked the person something; the next line is the answer.
+    _asking: Run | None = None
+    _commands: set[str] = field(default_factory=set)
+    # Messages whose refused tool calls were shown.
+    _seen: set[str] = field(default_factory=set)
 
     def look_for_question(self) -> None:
         """Show the question of the session's newest run, if it asks one."""
@@ -145,11 +146,9 @@ class _Chat:
             self._screen.note("Stopped. Ctrl-C again, or /quit, leaves.")
             self._asking = None
             return Exit.OK
-        return (
-            Exit.OK
-            if run is None or run.state == "waiting"
-            else run_results.show_result(run, self._screen, with_reply=False)
-        )
+        if run is None or run.state == "waiting":
+            return Exit.OK
+        return run_results.show_result(run, self._screen, with_reply=False)
 
     def send(self, line: str) -> Run | None:
         """Send a line, which answers the run that asked; show the reply and return the run, None for a command."""
@@ -161,12 +160,12 @@ class _Chat:
             self.look_for_question()
             return None
         self._run_id = run_id = accepted["runId"]
-        troubles = Troubles(self._screen)
+        on_fault = fault_reporter(self._screen)
         streamed = ""
         if self._live.is_open and not self._screen.as_json:
             with self._screen.waiting(WAITING):
-                streamed = self._stream(run_id, troubles)
-        run = run_results.wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, troubles=troubles)
+                streamed = self._stream(run_id, on_fault)
+        run = run_results.wait_for(self._client, run_id, self._screen, seconds=ANSWER_SECONDS, on_fault=on_fault)
         self._show(run, streamed)
         self._show_refusals(run)
         self._ask(run if run_results.asks_person(run) else None)
@@ -182,11 +181,11 @@ class _Chat:
             self._session_key = answer["sessionKey"]
             self._live.bind(self._session_key)
 
-    def _stream(self, run_id: str, troubles: Troubles) -> str:
+    def _stream(self, run_id: str, on_fault: Callable[[Fault], None]) -> str:
         """Print the run's reply while it is written; return what was printed."""
         written = ""
         with suppress(TimedOut):
-            for piece in self._live.pieces(run_id, timeout_seconds=ANSWER_SECONDS, on_fault=troubles.tell):
+            for piece in self._live.pieces(run_id, timeout_seconds=ANSWER_SECONDS, on_fault=on_fault):
                 if piece.starts_over:
                     self._screen.end_line()
                 self._screen.piece(piece.text)
@@ -204,34 +203,21 @@ class _Chat:
             self._screen.note(refusal)
 
     def _show(self, run: Run, streamed: str) -> None:
-        screen = self._screen
-        if screen.as_json:
-            screen.json({"run": run.raw})
-        elif run.state == "completed":
-            # The streamed text is the reply; a silent reply is not streamed.
-            if not streamed:
-                screen.line(run.reply or "")
-            screen.end_line()
-            screen.out.flush()
-        else:
-            screen.end_line()
+        if self._screen.as_json:
+            self._screen.json({"run": run.raw})
+            return
+        # The streamed text is the reply; a silent reply is not streamed.
+        if run.state == "completed" and not streamed:
+            self._screen.line(run.reply or "")
+        self._screen.end_line()
+        self._screen.out.flush()
 
 
-WAIT_SECONDS = 60.0
-
-
-def send(args: Namespace, screen: Screen) -> int:
-    """Queue a message; with --wait, print the reply."""
-    text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
-    if not text.strip():
+def _send(client: Client, args: Namespace) -> Any:
+    if not args.text.strip():
         raise Failure(Exit.USAGE, "Nothing to send; pass a text, or - to read it from stdin.")
-    with connect(args) as client:
-        target = None if args.target is None else session_key(client, args.target)
-        sent = AGENTS.of(client, _agent_in(args.target or ""), lambda _: client.send(target, text))
-        code = run_results.wait_or_print(client, sent.raw, args, screen)
-    if screen.is_terminal and args.wait is None and not screen.as_json:
-        screen.note(f"Queued in {sent.session_key}. Wait for it: `carrel runs wait {sent.run_id}`")
-    return code
+    target = None if args.target is None else session_key(client, args.target)
+    return AGENTS.of(client, _agent_in(args.target or ""), lambda _: client.send(target, args.text)).raw
 
 
 def _agent_in(target: str) -> str:
@@ -248,11 +234,12 @@ COMMANDS = (
         option("--session", "SESSION", "continue this session"),
         examples=("", "main", "--session agent:main:cli:report"),
     ),
-    command(
-        "send", "send a message to an agent or a session", send,
+    request(
+        "send", "send a message to an agent or a session", _send, "{runId}",
         option("target", "AGENT|SESSION", "an agent's id or a session key", nargs="?"),
-        option("text", "TEXT", "the message; - reads it from stdin"),
-        run_results.wait_option(WAIT_SECONDS),
+        MESSAGE,
+        run_results.wait_option(60.0),
+        hint="Queued in {sessionKey}. Wait for it: `carrel runs wait {runId}`",
         examples=('"How far are you?" --wait', 'writer "Write the report"'),
     ),
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """What a command is made of: its name, summary, options, examples and function; and how commands end."""
 
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Collection
 from enum import IntEnum
@@ -61,6 +62,10 @@ def option(
     return Option(tuple(flags.split()), {**shown, **parameters}, dest, dest if field is None else field, of)
 
 
+def _typed(text: str) -> str:
+    return sys.stdin.read().rstrip("\n") if text == "-" else text
+
+
 LOCAL_OPTIONS = (
     option("--config", "FILE", "settings file (default: ./carrel.toml, else the data directory's)", type=Path),
     option("--data-dir", "DIR", "local data directory"),
@@ -74,6 +79,7 @@ SERVER_OPTIONS = (
 )
 YES = option("--yes -y", "", "without being asked", action="store_true", field="")
 LIMIT = option("--limit", "N", type=int, default=50)
+MESSAGE = option("text", "TEXT", "the message; - reads it from stdin", type=_typed, field="content")
 
 
 class Command(NamedTuple):

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from carrel.bridge import Client
 from carrel.main.cli.command import Command, Exit, command, option
-from carrel.main.cli.command_line import joined
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
+from carrel.main.cli.parsing import joined
 from carrel.main.cli.resource import Resource
 
 # A person waits for this at the prompt.
@@ -60,11 +60,9 @@ def commands(parser: Callable[[], argparse.ArgumentParser], resources: Iterable[
     kinds = {one.name.upper(): one for one in resources}
 
     def completion(args: Namespace, screen: Screen) -> None:
-        """Print a completion script."""
         screen.out.write(_SCRIPTS[args.shell])
 
     def complete(args: Namespace, screen: Screen) -> int:
-        """Print the possible completions of the last word."""
         *typed, begun = args.words or [""]
         try:
             found = [word for word in _words(parser(), kinds, typed, begun) if word.startswith(begun)]

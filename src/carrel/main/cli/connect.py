@@ -25,7 +25,6 @@ _SERVE = "import sys; from carrel.main.cli import main; sys.exit(main())"
 
 
 def connect_model(args: Namespace, screen: Screen) -> int:
-    """Connect a model server: probe it, change the settings, make one turn."""
     from carrel.main.settings import SettingsFault
 
     server = _server(args, screen)
@@ -47,7 +46,6 @@ def connect_model(args: Namespace, screen: Screen) -> int:
 
 
 def _server(args: Namespace, screen: Screen) -> "ModelServer":
-    """Return the server that was named, or ask a person for it."""
     from carrel.gateway import MODEL_SERVERS, model_server
 
     named: str = args.server or _ask(f"Which server ({', '.join(MODEL_SERVERS)}, or its URL)?", screen)
@@ -90,7 +88,6 @@ def _probe(server: "ModelServer", key: str, screen: Screen) -> "Probe":
 
 
 def probe_server(base_url: str, key: str) -> "Probe":
-    """Return what a server speaks and which models it lists."""
     # Imported only when needed, so that the help does not wait for them.
     import asyncio
 
@@ -143,7 +140,7 @@ def running_server(args: Namespace, path: Path) -> Client | None:
 
 def _write(path: Path, fields: dict[str, str], args: Namespace, screen: Screen) -> None:
     """Show what changes in the settings file and, once a person agrees, write it."""
-    from carrel.main.config_file import with_gateway
+    from carrel.main.settings_edit import with_gateway
 
     before = text_of(path)
     try:
@@ -177,7 +174,7 @@ def _try(args: Namespace, path: Path, screen: Screen) -> int:
 def _hello(client: Client, screen: Screen) -> int:
     begun = elapsed_seconds()
     run = wait_for(client, client.send(None, HELLO).run_id, screen, seconds=TURN_SECONDS)
-    code = show_result(run, screen, with_reply=not screen.as_json)
+    code = show_result(run, screen)
     if screen.as_json:
         screen.json({"run": run.raw})
     elif run.state == "completed":

@@ -2,6 +2,7 @@
 
 import os
 from argparse import Namespace
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from carrel.bridge import Client, DataDir, configured_url, find_server, is_local
@@ -9,6 +10,7 @@ from carrel.main.cli.command import Exit, Failure
 from carrel.main.cli.session_keys import is_cut, session_key
 
 if TYPE_CHECKING:
+    from carrel.kernel.settings import Settings
     from carrel.main.settings import LoadedSettings
     from carrel.main.settings_file import SettingsFile
 
@@ -38,14 +40,19 @@ def local_place(args: Namespace) -> DataDir:
     return DataDir(settings.storage.data_dir, configured_url(settings.server.host, settings.server.port))
 
 
-def local_settings(args: Namespace, **overrides: object) -> "LoadedSettings":
+def local_settings(args: Namespace) -> "LoadedSettings":
     """Return this machine's settings, or fail and list every mistake in them."""
     from carrel.main.settings import SettingsFault
 
     try:
-        return read_settings(args, **overrides)
+        return read_settings(args)
     except SettingsFault as fault:
         raise Failure(Exit.USAGE, "\n".join(fault.problems)) from fault
+
+
+def on_this_machine(args: Namespace) -> AbstractContextManager["Settings"]:
+    """Return this machine's settings, for commands that need no server."""
+    return nullcontext(local_settings(args).settings)
 
 
 def local_settings_file(args: Namespace) -> "SettingsFile":
@@ -55,11 +62,10 @@ def local_settings_file(args: Namespace) -> "SettingsFile":
     return settings_file(args.config, os.environ, args.data_dir)
 
 
-def read_settings(args: Namespace, **overrides: object) -> "LoadedSettings":
+def read_settings(args: Namespace) -> "LoadedSettings":
     """Return this machine's settings; raise `SettingsFault` with every mistake in them."""
     from carrel.main.settings import load
 
-    given = {name.replace("__", "."): value for name, value in overrides.items() if value is not None}
-    if args.data_dir is not None:
-        given["storage.data_dir"] = args.data_dir
-    return load(args.config, os.environ, given)
+    named = {"storage.data_dir": "data_dir", "server.host": "host", "server.port": "port"}
+    given = {name: getattr(args, dest, None) for name, dest in named.items()}
+    return load(args.config, os.environ, {name: value for name, value in given.items() if value is not None})

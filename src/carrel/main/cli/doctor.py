@@ -16,7 +16,7 @@ from carrel.kernel import Code, Refusal
 from carrel.main.cli.command import Failure, command
 from carrel.main.cli.connect import probe_server
 from carrel.main.cli.discovery import connect, local_settings, uses_owner_token
-from carrel.main.cli.labels import age
+from carrel.main.cli.humanize import age
 from carrel.main.cli.openclaw_check import openclaw_at_a_glance
 from carrel.main.cli.output import Finding, Screen, first_line, report
 from carrel.main.cli.request import Item, request
@@ -111,9 +111,7 @@ def doctor(args: Namespace, screen: Screen) -> int:
 
 
 def _findings(args: Namespace) -> Iterator[Finding]:
-    version = ".".join(str(part) for part in sys.version_info[:3])
-    old = sys.version_info < (3, 11)
-    yield Finding("fail" if old else "ok", "python", version, "Carrel needs 3.11 or newer." if old else "")
+    yield Finding("ok", "python", ".".join(str(part) for part in sys.version_info[:3]))
     try:
         loaded = local_settings(args)
     except Failure as fault:
@@ -148,7 +146,6 @@ def _check_settings_file(loaded: "LoadedSettings") -> Iterator[Finding]:
 
 
 def _check_model(name: str, settings: "GatewaySettings") -> Finding:
-    """Check that the server of a gateway answers, takes the key and speaks the dialect of the settings."""
     from carrel.gateway import gateway_key
 
     what, kind = f"gateway.{name}", settings.kind
@@ -232,9 +229,12 @@ def _check_server(args: Namespace, loaded: "LoadedSettings") -> Iterator[Finding
             return
         yield Finding("ok", "server", f"{client.url}, version {version}")
         yield _check_token(client, args)
-        yield from _check_file_in_use(client, loaded)
+        # Why these may get no answer is reported by the others.
+        with suppress(BridgeFault):
+            yield from _check_file_in_use(client, loaded)
         yield from _check_readiness(client)
-        yield from _check_gateways(client)
+        with suppress(BridgeFault):
+            yield from _check_gateways(client)
 
 
 def _check_file_in_use(client: Client, loaded: "LoadedSettings") -> Iterator[Finding]:
@@ -243,11 +243,7 @@ def _check_file_in_use(client: Client, loaded: "LoadedSettings") -> Iterator[Fin
 
     if client.url != running_url(loaded.settings.storage.data_dir):
         return
-    try:
-        file = client.get("/api/settings")["file"]
-    except BridgeFault:
-        # A wrong token was reported above.
-        return
+    file = client.get("/api/settings")["file"]
     here = loaded.file.path.absolute()
     if not is_same(Path(file), here):
         advice = f"Restart it in this directory to use {here}."
@@ -309,11 +305,7 @@ def _check_readiness(client: Client) -> Iterator[Finding]:
 
 
 def _check_gateways(client: Client) -> Iterator[Finding]:
-    try:
-        gateways = client.get("/api/health").get("gateways") or []
-    except BridgeFault:
-        # A problem with the server or the token was reported above.
-        return
+    gateways = client.get("/api/health").get("gateways") or []
     for name, why in gateway_faults(gateways):
         yield Finding("warn", f"gateway.{name}", why)
     if gateways:

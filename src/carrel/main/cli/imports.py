@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from carrel.bridge import BridgeFault, Client, NotReachable, Refused, TimedOut, read_claude, read_jsonl, read_openclaw
-from carrel.main.cli.command import Exit, Failure, command, option
+from carrel.bridge import Client, Refused, read_claude, read_jsonl, read_openclaw
+from carrel.main.cli.command import Exit, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 
@@ -26,15 +26,10 @@ Read = Callable[[Path, Counter[str]], Iterable[Entry]]
 def _import(args: Namespace, screen: Screen, *, read: Read) -> int:
     """Read everything once to find mistakes and to count, then send it."""
     path, skipped = Path(args.path).expanduser(), Counter[str]()
-    try:
-        sessions = Counter(str((entry.get("source") or {}).get("sessionKey") or "") for entry in read(path, skipped))
-        if not args.dry_run:
-            with connect(args) as client:
-                _send(client, read(path, Counter()), sessions.total(), screen)
-    except (NotReachable, Refused, TimedOut):
-        raise
-    except BridgeFault as fault:
-        raise Failure(Exit.FAILED, str(fault)) from fault
+    sessions = Counter(str((entry.get("source") or {}).get("sessionKey") or "") for entry in read(path, skipped))
+    if not args.dry_run:
+        with connect(args) as client:
+            _send(client, read(path, Counter()), sessions.total(), screen)
     return _report(args, screen, sessions, skipped)
 
 

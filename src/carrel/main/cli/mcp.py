@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import os
 import sys
 import threading
@@ -15,8 +14,7 @@ from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Item
-from carrel.main.json5 import Json5Fault, read
-from carrel.main.json5_edit import EMPTY, with_value
+from carrel.main.json5 import EMPTY, Json5Fault, read, with_value
 from carrel.main.openclaw_config import config_path
 from carrel.main.replace_file import changed_lines, replace_file, text_of
 
@@ -82,11 +80,16 @@ def mcp_entry(args: Namespace) -> Item:
 
 
 def _alone(client: McpClient, entry: Item) -> str:
-    return _toml(client, entry) if client.is_toml else with_value(EMPTY, (*client.names, NAME), entry)
+    from carrel.main.settings_edit import table_text
+
+    path = (*client.names, NAME)
+    return table_text(".".join(path), entry) if client.is_toml else with_value(EMPTY, path, entry)
 
 
 def _merged(client: McpClient, before: str, entry: Item) -> str:
     import tomllib
+
+    from carrel.main.settings_edit import with_table
 
     try:
         known: Any = tomllib.loads(before) if client.is_toml else read(before or EMPTY).value
@@ -104,25 +107,13 @@ def _merged(client: McpClient, before: str, entry: Item) -> str:
             raise _by_hand(client, entry, f"has an unexpected structure ({fault})") from fault
     if present:
         raise _by_hand(client, entry, "already has a different entry with that name")
-    return _with_table(client, before, entry)
-
-
-def _with_table(client: McpClient, before: str, entry: Item) -> str:
-    import tomllib
-
-    after = (before.rstrip("\n") + "\n\n" if before.strip() else "") + _toml(client, entry)
+    after = with_table(before, _alone(client, entry))
     try:
         tomllib.loads(after)
     except ValueError as fault:
         # An inline table cannot be extended from outside it.
         raise _by_hand(client, entry, f"has {client.names[-1]} as an inline table") from fault
     return after
-
-
-def _toml(client: McpClient, entry: Item) -> str:
-    # JSON strings, and lists of them, are valid TOML.
-    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in entry.items()]
-    return "\n".join([f"[{'.'.join((*client.names, NAME))}]", *lines]) + "\n"
 
 
 def _by_hand(client: McpClient, entry: Item, why: str) -> Failure:

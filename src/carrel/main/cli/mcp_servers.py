@@ -4,13 +4,12 @@ import os
 import shlex
 from argparse import Namespace
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from carrel.bridge import Client, owner_token, running_url
-from carrel.main.cli.command import JSON, LOCAL_OPTIONS, Exit, Failure, command, option
-from carrel.main.cli.discovery import local_settings, local_settings_file
+from carrel.main.cli.command import JSON, LOCAL_OPTIONS, Exit, Failure, option
+from carrel.main.cli.discovery import local_settings, local_settings_file, on_this_machine
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Item, Table, request
 from carrel.main.replace_file import replace_file, text_of
@@ -39,10 +38,9 @@ def _listed(settings: "Settings", _: Namespace) -> Any:
     return {"servers": rows}
 
 
-def add_server(args: Namespace, screen: Screen) -> None:
-    """Add a server to the settings file, and let the running Carrel take it up."""
-    from carrel.main.config_file import with_mcp_server
-    from carrel.main.mcp_settings import mcp_problems, server_name_problem
+def _add(_: Namespace, args: Namespace) -> Any:
+    from carrel.main.setting_rules import name_problem, problems_of
+    from carrel.main.settings_edit import with_mcp_server
 
     command = shlex.split(args.command) if args.command else []
     given = {
@@ -57,32 +55,28 @@ def add_server(args: Namespace, screen: Screen) -> None:
         "deny": args.deny,
     }
     fields = {name: value for name, value in given.items() if value}
-    if problems := [*filter(None, [server_name_problem(args.name)]), *mcp_problems(args.name, fields)]:
+    if problems := [*filter(None, [name_problem("mcp", args.name)]), *problems_of("mcp", args.name, fields)]:
         raise Failure(Exit.USAGE, "\n".join(problems))
-    path = _change(args, lambda text: with_mcp_server(text, args.name, fields))
-    screen.line(f"Wrote mcp.{args.name} to {path}.{_taken_up(args)}")
-    screen.note(f"To see what it offers: `carrel mcp servers test {args.name}`")
-    screen.note(f"To let an agent use it: `carrel agents mcp AGENT {args.name}`")
+    return _changed(args, lambda text: with_mcp_server(text, args.name, fields))
 
 
-def remove_server(args: Namespace, screen: Screen) -> None:
-    """Remove a server from the settings file, and let the running Carrel end it."""
-    from carrel.main.config_file import without_mcp_server
+def _remove(_: Namespace, args: Namespace) -> Any:
+    from carrel.main.settings_edit import without_mcp_server
 
-    path = _change(args, lambda text: without_mcp_server(text, args.name))
-    screen.line(f"Removed mcp.{args.name} from {path}.{_taken_up(args)}")
+    return _changed(args, lambda text: without_mcp_server(text, args.name))
 
 
-def _change(args: Namespace, changed: Callable[[str], str]) -> Path:
+def _changed(args: Namespace, changed: Callable[[str], str]) -> Item:
+    """Change the settings file, and let the running Carrel take it up; return what was done."""
     path = local_settings_file(args).path.expanduser()
     try:
         replace_file(path, changed(text_of(path)))
     except OSError as error:
         raise Failure(Exit.FAILED, f"{path} cannot be written: {error.strerror}.") from error
-    return path
+    return {"path": path, "applied": _applied(args)}
 
 
-def _taken_up(args: Namespace) -> str:
+def _applied(args: Namespace) -> str:
     """Let the running server read its settings again; return in words that it did."""
     data_dir = local_settings(args).settings.storage.data_dir
     url = running_url(data_dir)
@@ -95,7 +89,6 @@ def _taken_up(args: Namespace) -> str:
 
 
 def _test(settings: "Settings", args: Namespace) -> Any:
-    """Start a server for a moment, here, and return what it offers."""
     import asyncio
 
     if args.name not in settings.mcp:
@@ -115,7 +108,6 @@ def _show_tools(answer: Item, args: Namespace, screen: Screen) -> None:
 
 
 async def _tried(name: str, server: "McpServerSettings") -> tuple["ConnectorState", tuple["RemoteTool", ...]]:
-    """Start a server, end it, and return its state and its tools."""
     import asyncio
 
     from carrel.tools import connectors_of
@@ -136,15 +128,13 @@ def _many(flag: str, metavar: str, text: str) -> Any:
     return option(flag, metavar, text, action="append", default=[])
 
 
-def _settings(args: Namespace) -> AbstractContextManager["Settings"]:
-    return nullcontext(local_settings(args).settings)
-
-
 COMMANDS = (
     request("mcp servers list", "list the MCP servers of the settings", _listed, _SERVERS.show, JSON,
-            common=LOCAL_OPTIONS, connected=_settings),
-    command(
-        "mcp servers add", "add an MCP server to the settings", add_server, _NAME,
+            common=LOCAL_OPTIONS, connected=on_this_machine),
+    request(
+        "mcp servers add", "add an MCP server to the settings", _add,
+        "Wrote mcp.{name} to {path}.{applied}\nTo see what it offers: `carrel mcp servers test {name}`\n"
+        "To let an agent use it: `carrel agents mcp AGENT {name}`", _NAME,
         option("--command", "WORDS", 'the program and its arguments, e.g. "uvx mcp-server-fetch"'),
         option("--cwd", "DIR", "the directory that the program starts in"),
         _many("--env", "VARIABLE", "an environment variable that the program is passed; may be repeated"),
@@ -153,10 +143,10 @@ COMMANDS = (
         _many("--account", "SLUG", "an account whose agents may use it, or * (default: default); may be repeated"),
         _many("--allow", "TOOL", "offer only tools of this name or pattern; may be repeated"),
         _many("--deny", "TOOL", "offer no tool of this name or pattern; may be repeated"),
-        common=LOCAL_OPTIONS, examples=('fetch --command "uvx mcp-server-fetch"',),
+        common=LOCAL_OPTIONS, connected=nullcontext, examples=('fetch --command "uvx mcp-server-fetch"',),
     ),
     request("mcp servers test", "start an MCP server for a moment and list its tools", _test, _show_tools, _NAME, JSON,
-            common=LOCAL_OPTIONS, connected=_settings),
-    command("mcp servers remove", "remove an MCP server from the settings", remove_server, _NAME,
-            common=LOCAL_OPTIONS),
+            common=LOCAL_OPTIONS, connected=on_this_machine),
+    request("mcp servers remove", "remove an MCP server from the settings", _remove,
+            "Removed mcp.{name} from {path}.{applied}", _NAME, common=LOCAL_OPTIONS, connected=nullcontext),
 )  # fmt: skip

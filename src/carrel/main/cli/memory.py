@@ -6,7 +6,7 @@ from typing import Any
 
 from carrel.bridge import Client
 from carrel.main.cli.command import LIMIT, option
-from carrel.main.cli.labels import age
+from carrel.main.cli.humanize import age
 from carrel.main.cli.output import Screen
 from carrel.main.cli.request import Cell, Item, Table, request
 from carrel.main.cli.resource import IN_SESSION, MAIN, Resource
@@ -50,7 +50,6 @@ def _add(client: Client, args: Namespace) -> Any:
 
 
 def _show_context(answer: Item, args: Namespace, screen: Screen) -> None:
-    """Show the context block of a session; with --explain, where each line comes from and why it is there."""
     for line in answer["block"].splitlines():
         screen.line(line)
     if args.explain:

@@ -68,7 +68,6 @@ def _told_as_failures() -> Iterator[None]:
 
 
 def setup(args: Namespace, screen: Screen) -> int:
-    """Show what changes in OpenClaw's configuration, and write it once a person agrees."""
     path = openclaw_config.config_path(os.environ, args.home)
     with _told_as_failures(), connect(args) as client:
         text, settings = openclaw_config.read_config(path)
@@ -101,7 +100,6 @@ def check(args: Namespace, screen: Screen) -> int:
 
 
 def remove(args: Namespace, screen: Screen) -> int:
-    """Take the plugin and our MCP server out of OpenClaw's configuration, and revoke the plugin's token."""
     path = openclaw_config.config_path(os.environ, args.home)
     with _told_as_failures():
         text, settings = openclaw_config.read_config(path)
@@ -199,7 +197,7 @@ def _takes_effect(settings: Settings) -> str:
 def _backend(args: Namespace, settings: Settings) -> list[Change]:
     """Return the changes that make OpenClaw's gateway one of Carrel's: its token in a file, and the settings."""
     from carrel.kernel import Refusal
-    from carrel.main.config_file import with_gateway
+    from carrel.main.settings_edit import with_gateway
 
     if args.url and not is_local(args.url):
         raise Failure(Exit.USAGE, "--backend changes the settings of a server on this machine; run it there.")

@@ -7,10 +7,10 @@ from typing import Any
 
 from carrel.bridge import Client
 from carrel.main.cli.command import LIMIT, Exit, Failure, option
-from carrel.main.cli.labels import in_words
+from carrel.main.cli.humanize import in_words
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Item, Table, request
-from carrel.main.cli.resource import Resource
+from carrel.main.cli.resource import Resource, as_it_is
 
 SETTINGS = Resource(
     "settings", "see what this server is set to", "/api/settings", "setting",
@@ -123,7 +123,7 @@ COMMANDS = (
     request(
         "webhooks test", "show what a delivery would become, and do nothing", "POST /api/hooks/in/{}/test",
         _PREVIEW.show,
-        option("name", "NAME", "name of the webhook", of=lambda _, name, act: act(name)),
+        option("name", "NAME", "name of the webhook", of=as_it_is),
         option("--event", "EVENT", "the event, such as issues.opened (default: a usual one)"),
         option("--file", "FILE", "a file with a body in JSON (default: a usual one)", field=""),
         sends=_payload, examples=("github --event issues.opened --file issue.json",),

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TextIO
 
 from carrel.kernel import clip
-from carrel.main.cli.labels import in_words, label_of
+from carrel.main.cli.humanize import in_words, label_of
 from carrel.main.cli.table import cut, fitted, width_of
 from carrel.main.terminal_text import terminal_json, terminal_text
 

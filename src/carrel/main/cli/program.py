@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from carrel import __version__
-from carrel.bridge import NotReachable, Refused, TimedOut
+from carrel.bridge import BridgeFault, NotReachable, Refused, TimedOut
 from carrel.kernel import Refusal
 from carrel.main.cli import (
     a2a,
@@ -35,10 +35,10 @@ from carrel.main.cli import (
     tasks,
 )  # fmt: skip
 from carrel.main.cli.command import Command, Exit, Failure
-from carrel.main.cli.command_line import HelpText, Parser, arranged
 from carrel.main.cli.discovery import complete_session, uses_owner_token
-from carrel.main.cli.labels import label_of
+from carrel.main.cli.humanize import label_of
 from carrel.main.cli.output import Screen, json_text
+from carrel.main.cli.parsing import HelpText, Parser, normalized
 from carrel.main.login_page import RENEW
 
 # In the order of the help.
@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     screen = Screen(as_json="--json" in words)
     args = argparse.Namespace()
     try:
-        args = parser().parse_args(arranged(words, VERBS, LISTS))
+        args = parser().parse_args(normalized(words, VERBS, LISTS))
         complete_session(args)
         code = int(args.run(args, screen) or Exit.OK)
         screen.out.flush()
@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader closed the pipe; flushing what is still buffered at exit would print a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
-    except (Failure, Refusal, NotReachable, Refused, TimedOut) as fault:
+    except (BridgeFault, Failure, Refusal) as fault:
         code, sentence = _ending(fault, args)
         if screen.as_json:
             error = getattr(fault, "code", "") or Exit(code).name.lower()

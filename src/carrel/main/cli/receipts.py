@@ -6,7 +6,7 @@ from typing import Any
 
 from carrel.main.cli.command import Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.labels import age, in_words
+from carrel.main.cli.humanize import age, in_words
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Item
 from carrel.main.cli.run_results import refusal_in, show_result, wait_for
@@ -28,7 +28,6 @@ _COMMANDS_OF = {
 
 
 def _show_receipt(answer: dict[str, Any], args: Namespace, screen: Screen) -> None:
-    """Show what the agent saw in each step: the sections with their sizes, sources and tools."""
     steps = [step for step in answer["steps"] if args.step in (None, step["n"])]
     if not steps:
         raise Failure(Exit.FAILED, "No such step; the agent has not been sent that many requests.")
@@ -131,7 +130,6 @@ def _flat(text: str) -> str:
 
 
 def replay(args: Namespace, screen: Screen) -> int:
-    """Send a step of a run once more and show both answers."""
     asked = {name: value for name in ("gateway", "model", "step") if (value := getattr(args, name)) is not None}
     with connect(args) as client:
         started = RUNS.of(client, args.run_id, lambda run_id: client.post(RUNS.at(run_id, "replay"), asked))

@@ -7,19 +7,23 @@ from argparse import Namespace
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from carrel.bridge import Client, segment
 from carrel.main.cli.command import SERVER_OPTIONS, YES, Command, Exit, Failure, Option, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.labels import age
+from carrel.main.cli.humanize import age
 from carrel.main.cli.output import Screen, first_line
+from carrel.main.cli.run_results import show_replies
 
 Item = dict[str, Any]
 Cell = str | Callable[[Item], object]
 Ask = Callable[[Any, Namespace], Any]
 Sends = Mapping[str, object] | Callable[[Namespace], Mapping[str, object]]
+Connected = Callable[[Namespace], AbstractContextManager[Any]]
 NOTHING: Sends = {}
 Show = Callable[[Any, Namespace, Screen], str | None]
+Hint = str | Callable[[Item], str]
 # For fields that have no option of their own.
 SET = option("--set", "FIELD=JSON", "set any other field of the API; may be repeated", action="append", field="")
 
@@ -52,19 +56,20 @@ def _cell(cell: Cell, row: Item) -> object:
 
 def request(
     name: str, summary: str, asks: str | Ask, show: str | Show, *options: Option, sends: Sends = NOTHING,
-    question: Ask | None = None, examples: tuple[str, ...] = (), common: tuple[Option, ...] = SERVER_OPTIONS,
-    connected: Callable[[Namespace], AbstractContextManager[Any]] = connect,
+    question: Ask | None = None, hint: Hint = "", examples: tuple[str, ...] = (),
+    common: tuple[Option, ...] = SERVER_OPTIONS, connected: Connected = connect,
 ) -> Command:  # fmt: skip
     """Describe a command that asks the server and prints the answer, as it is with --json.
 
-    `asks` is a method and a path, in which `{}` stands for the id of the object that the first option with `of` names;
-    or a function, if one request is not enough. Other options with a value, and what `sends` is or returns for the
-    arguments, go into the query of a GET,
-    else into the body. `show` prints the answer or returns a sentence about it, or is one with fields of it in braces;
-    a note for people may follow after a line break. A DELETE may have no answer: with --json the sentence's first word
-    then becomes the key of the id. With a `question`, a person is asked first.
+    `asks` is a method and a path, in which `{}` stands for the id of the object that the first option with `of`
+    names; or a function, if one request is not enough. Other options with a value, and what `sends` is or returns
+    for the arguments, go into the query of a GET or DELETE, else into the body. `show` prints the answer or returns
+    a sentence about it, or is one with fields of it in braces; a note for people may follow after a line break.
+    `hint` says what to do next, and is noted on a terminal. A DELETE may have no answer: with --json the sentence's
+    first word then becomes the key of the id. With a `question`, a person is asked first. If an option `wait` has a
+    value, the replies to what was sent are waited for that many seconds, and shown instead of the answer.
     """
-    sent = Request(asks, show, options, sends, question, connected)
+    sent = Request(asks, show, options, sends, question, hint, connected)
     consent = [YES] if question else []
     return command(name, summary, sent.run, *options, *consent, examples=examples, common=common)
 
@@ -77,7 +82,8 @@ class Request(NamedTuple):
     options: tuple[Option, ...]
     sends: Sends
     question: Ask | None
-    connected: Callable[[Namespace], AbstractContextManager[Any]]
+    hint: Hint
+    connected: Connected
 
     def run(self, args: Namespace, screen: Screen) -> int:
         """Ask the person if need be, then the server, and print the answer."""
@@ -88,6 +94,8 @@ class Request(NamedTuple):
             if asks_first and self.question and not screen.agrees(self.question(client, args)):
                 raise Failure(Exit.FAILED, "Nothing was changed.")
             answer = self._answer(client, args) if isinstance(self.asks, str) else self.asks(client, args)
+            if getattr(args, "wait", None) is not None:
+                return show_replies(client, answer, args.wait, screen)
         if screen.as_json:
             return screen.json(answer)
         if isinstance(self.show, str):
@@ -99,6 +107,8 @@ class Request(NamedTuple):
             screen.line(line)
             if note:
                 screen.note(note)
+        if self.hint and screen.is_terminal:
+            screen.note(self.hint.format_map(answer) if isinstance(self.hint, str) else self.hint(answer))
         return Exit.OK
 
     def _answer(self, client: Client, args: Namespace, found: tuple[str, ...] = ()) -> Any:
@@ -120,16 +130,10 @@ class Request(NamedTuple):
         if method == "PATCH" and not fields:
             example = next(one for one in self.options if one.flags[0].startswith("-"))
             raise Failure(Exit.USAGE, f"Nothing to change; name a field, e.g. {example.flags[0]} {example.shown}.")
-        match method:
-            case "GET":
-                return client.get(path, fields)
-            case "POST":
-                return client.post(path, fields)
-            case "PATCH":
-                return client.patch(path, fields)
-            case _:
-                first_word = re.split(r"\W", str(self.show), maxsplit=1)[0]
-                return client.delete(path) or {first_word.lower(): found[0]}
+        if method != "DELETE":
+            return getattr(client, method.lower())(path, fields)
+        first_word = re.split(r"\W", str(self.show), maxsplit=1)[0]
+        return client.delete(path + (f"?{urlencode(fields)}" if fields else "")) or {first_word.lower(): found[0]}
 
 
 def given_fields(options: tuple[Option, ...], args: Namespace) -> Item:

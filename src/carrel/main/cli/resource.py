@@ -9,7 +9,7 @@ from carrel.bridge import Client, Refused, segment
 from carrel.kernel import Refusal
 from carrel.main.cli.command import Command, Exit, Failure, Option, only, option, unknown
 from carrel.main.cli.output import Screen
-from carrel.main.cli.request import NOTHING, SET, Ask, Cell, Item, Sends, Show, Table, request
+from carrel.main.cli.request import NOTHING, SET, Ask, Cell, Hint, Item, Sends, Show, Table, request
 
 _PAGES_MAX = 5
 MAIN = "main"
@@ -23,6 +23,11 @@ OF_SPACE = option("--space", "SPACE", "only what is visible from this space", fi
 T = TypeVar("T")
 Find = Callable[[Client, str, Callable[[str], Any]], Any]
 Examples = tuple[str, ...]
+
+
+def as_it_is(_: Client, name: str, act: Callable[[str], T]) -> T:
+    """Call `act` with a name that is an id already."""
+    return act(name)
 
 
 class Resource(NamedTuple):
@@ -136,12 +141,12 @@ class Resource(NamedTuple):
 
     def creates(
         self, summary: str = "", *options: Option, asks: Ask | None = None, sends: Sends = NOTHING,
-        show: str | Show = "", examples: Examples = (),
+        show: str | Show = "", hint: Hint = "", examples: Examples = (),
     ) -> Command:  # fmt: skip
         """Describe the command that creates one and prints its id."""
         name, summary = f"{self.noun} create", summary or f"create {_a(self.name)}"
         asked, shown = asks or f"POST {self.path}", show or f"{{{self.one}[{self.id}]}}"
-        return request(name, summary, asked, shown, *options, SET, sends=sends, examples=examples)
+        return request(name, summary, asked, shown, *options, SET, sends=sends, hint=hint, examples=examples)
 
     def edits(self, *options: Option, show: str | Show = "", examples: Examples = ()) -> Command:
         """Describe the command that changes fields of one."""

@@ -1,13 +1,12 @@
 """Waiting for a run and showing its result; shared by the commands that send messages."""
 
 import json
-from argparse import Namespace
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any
 
 from carrel.bridge import Client, Fault, Refused, Run, TimedOut
-from carrel.kernel import MS_PER_SECOND, SystemClock
+from carrel.kernel import MS_PER_SECOND, SystemClock, elapsed_seconds
 from carrel.main.cli.command import Exit, Option, option
 from carrel.main.cli.output import Screen
 
@@ -17,26 +16,22 @@ WAITING = "waiting for the reply…"
 def wait_option(seconds: float) -> Option:
     """Return the option --wait of a command; `seconds` is its default."""
     text = "wait for the reply, at most S seconds (default: %(const)g)"
-    return option("--wait", "S", text, type=float, nargs="?", const=seconds)
+    return option("--wait", "S", text, type=float, nargs="?", const=seconds, field="")
 
 
 # The codes of runs that are held: their message says until when.
 _HELD = ("budget_used_up", "loop_suspected")
 
 
-class Troubles:
-    """Reports failed attempts to a person while they happen, each once."""
+def fault_reporter(screen: Screen) -> Callable[[Fault], None]:
+    """Return what tells a person which attempt failed, why, and when the next one starts; each once."""
+    told: set[tuple[int, bool]] = set()
 
-    def __init__(self, screen: Screen) -> None:
-        self._screen = screen
-        self._told: set[tuple[int, bool]] = set()
-
-    def tell(self, fault: Fault) -> None:
-        """Write which attempt failed, why, and when the next one starts."""
-        told = (fault.attempt, fault.unreachable_since is not None)
-        if told in self._told:
+    def tell(fault: Fault) -> None:
+        attempt = (fault.attempt, fault.unreachable_since is not None)
+        if attempt in told:
             return
-        self._told.add(told)
+        told.add(attempt)
         said = f"{fault.message.rstrip('. ')}."
         if fault.unreachable_since and fault.code not in _HELD:
             said += " The message is kept and answered when it can be reached."
@@ -45,44 +40,46 @@ class Troubles:
             if fault.next_attempt_at:
                 seconds = max(1, round(fault.next_attempt_at.timestamp() - SystemClock().now_ms() / MS_PER_SECOND))
                 said += f" Next try in {seconds} s."
-        self._screen.note(said)
+        screen.note(said)
+
+    return tell
 
 
 def wait_for(
-    client: Client, run_id: str, screen: Screen, *, seconds: float, troubles: Troubles | None = None
+    client: Client, run_id: str, screen: Screen, *, seconds: float, on_fault: Callable[[Fault], None] | None = None
 ) -> Run:  # fmt: skip
     """Return the run once it has ended or waits for a person, or as it is when the time is up.
 
-    Failed attempts are reported meanwhile, except those that `troubles` has already reported.
+    Failed attempts are reported meanwhile, by a reporter that may have reported some already.
     """
-    tell = (troubles or Troubles(screen)).tell
     with screen.waiting(WAITING):
         try:
-            return client.runs.wait(run_id, seconds, on_fault=tell)
+            return client.runs.wait(run_id, seconds, on_fault=on_fault or fault_reporter(screen))
         except TimedOut:
             return client.runs.get(run_id)
 
 
-def wait_and_show(client: Client, run_id: str, screen: Screen, *, seconds: float) -> int:
-    """Wait for a run, show its result and return the exit code."""
-    run = wait_for(client, run_id, screen, seconds=seconds)
+def show_replies(client: Client, answer: dict[str, Any], seconds: float, screen: Screen) -> int:
+    """Wait for the runs that an answer of the server names, show their results and return the exit code."""
+    told = answer.get("notified")
+    run_ids = [answer["runId"]] if told is None else [one["runId"] for one in told if one.get("runId")]
+    if not run_ids:
+        screen.note("No agent was told, so no reply will come. Mention one with @, or assign one.")
+    ends_at, code, runs = elapsed_seconds() + seconds, int(Exit.OK), []
+    for run_id in run_ids:
+        run = wait_for(client, run_id, screen, seconds=max(0.0, ends_at - elapsed_seconds()))
+        runs.append(run.raw)
+        if told is not None and not screen.as_json:
+            screen.piece(f"{run.agent_id}: ", "bold")
+        code = max(code, show_result(run, screen))
     if screen.as_json:
-        screen.json({"run": run.raw})
-    return show_result(run, screen, with_reply=not screen.as_json)
-
-
-def wait_or_print(client: Client, answer: dict[str, Any], args: Namespace, screen: Screen) -> int:
-    """Wait for the run that was started if --wait says so, else print its id."""
-    if args.wait is not None:
-        return wait_and_show(client, answer["runId"], screen, seconds=args.wait)
-    if screen.as_json:
-        return screen.json(answer)
-    screen.line(answer["runId"])
-    return Exit.OK
+        screen.json({"run": runs[0]} if told is None else answer | {"runs": runs})
+    return code
 
 
 def show_result(run: Run, screen: Screen, *, with_reply: bool = True) -> int:
-    """Show a run's result and return the exit code; only the reply goes to stdout."""
+    """Show a run's result and return the exit code; only the reply goes to stdout, and nothing with --json."""
+    with_reply = with_reply and not screen.as_json
     if run.state == "completed":
         if with_reply:
             screen.line(run.reply or "")

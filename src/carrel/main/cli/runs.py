@@ -13,9 +13,6 @@ from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Item, Table, request
 from carrel.main.cli.resource import OF_AGENT, OF_SESSION, OF_TASK, Resource
-from carrel.main.cli.run_results import wait_and_show
-
-WAIT_SECONDS = 600.0
 
 
 def _subject(row: Item) -> str:
@@ -47,13 +44,6 @@ def _show(answer: Item, args: Namespace, screen: Screen) -> None:
             screen.line(text)
 
 
-def wait(args: Namespace, screen: Screen) -> int:
-    """Wait until a run has ended and show its reply."""
-    with connect(args) as client:
-        run = RUNS.of(client, args.run_id, client.runs.get)
-        return wait_and_show(client, run.id, screen, seconds=args.timeout)
-
-
 def _answer(client: Client, args: Namespace) -> Any:
     ways = ((client.runs.answer, args.text), (client.runs.approve, args.approve), (client.runs.deny, args.deny))
     chosen = [(how, text) for how, text in ways if text is not None]
@@ -69,16 +59,17 @@ def _stop(client: Client, args: Namespace) -> Any:
     return client.post(f"/api/sessions/{segment(key)}/stop", {})
 
 
-def show_artifact(args: Namespace, screen: Screen) -> None:
-    """Show one artifact: its text, or what is known of a file."""
-    with connect(args) as client:
-        one = _artifact(client, args.artifact_id)
-        if screen.as_json:
-            screen.json({"artifact": one.raw})
-        elif one.kind == "file":
-            screen.facts(one.raw.items())
-        else:
-            screen.line(client.artifacts.content(one.id).decode("utf-8", "replace"))
+def _artifact_with_text(client: Client, args: Namespace) -> Any:
+    one = _artifact(client, args.artifact_id)
+    args.text = None if one.kind == "file" else client.artifacts.content(one.id).decode("utf-8", "replace")
+    return {"artifact": one.raw}
+
+
+def _show_artifact(answer: Item, args: Namespace, screen: Screen) -> None:
+    if args.text is None:
+        screen.facts(answer["artifact"].items())
+    else:
+        screen.line(args.text)
 
 
 def get_artifact(args: Namespace, screen: Screen) -> int:
@@ -132,8 +123,9 @@ COMMANDS = (
         examples=("--state failed", "--waiting-for person"),
     ),
     RUNS.shows("", show=_show, examples=("last",)),
-    command("runs wait", "wait for a run's reply", wait, RUN,
-            option("--timeout", "S", "seconds (default: %(default)g)", type=float, default=WAIT_SECONDS)),
+    RUNS.does("wait", "wait for a run's reply",
+              lambda client, args: {"runId": RUNS.of(client, args.run_id, client.runs.get).id}, "",
+              option("--timeout", "S", "seconds (default: %(default)g)", type=float, default=600.0, dest="wait")),
     RUNS.does(
         "answer", "answer a run that is waiting for you", _answer, "Answered. The run continues.",
         option("text", "TEXT", "the answer; yes or no where a tool call is to be approved", nargs="?"),
@@ -156,7 +148,7 @@ COMMANDS = (
               "It is being delivered."),
     request("artifacts list", "list what the agent of a run added to it", "GET /api/runs/{}/artifacts", _ARTIFACTS.show,
             RUNS.named("id of the run (default: the newest)", nargs="?", default="last")),
-    command("artifacts show", "show an artifact", show_artifact, _ARTIFACT),
+    request("artifacts show", "show an artifact", _artifact_with_text, _show_artifact, _ARTIFACT),
     command("artifacts get", "download an artifact", get_artifact, _ARTIFACT,
             option("--output -o", "FILE", "where to write it; - for stdout"),
             examples=("run_01m7knxt1p2gzd8eh38rzwycx0.1 -o report.pdf",)),

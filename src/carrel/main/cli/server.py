@@ -83,17 +83,14 @@ CONFIG_TEXT = """\
 
 
 def serve(args: Namespace, screen: Screen) -> int:
-    """Run the server until it is stopped."""
-    overrides = {"server__host": args.host, "server__port": args.port}
-    loaded = local_settings(args, **overrides)
+    loaded = local_settings(args)
     for notice in (*_of_this_directory(loaded), *loaded.notices):
         screen.note(notice)
     # The server imports the web framework and the database; no other command should pay for that.
     with _nothing_collected():
         from carrel.main.server import serve as serve_until_stopped
 
-    read = partial(read_settings, args, **overrides)
-    return serve_until_stopped(read, role=args.role, open_browser=args.open)
+    return serve_until_stopped(partial(read_settings, args), role=args.role, open_browser=args.open)
 
 
 @contextmanager
@@ -131,7 +128,6 @@ def up(args: Namespace, screen: Screen) -> int:
 
 
 def open_dashboard(args: Namespace, screen: Screen) -> None:
-    """Open the dashboard of the running server in a browser, signed in."""
     data_dir = local_settings(args).settings.storage.data_dir
     if not running_url(data_dir):
         raise Failure(Exit.NOT_REACHABLE, "No server is running here. Start one with `carrel up`.")
@@ -158,7 +154,6 @@ def _dashboard(data_dir: Path, screen: Screen) -> str:
 
 
 def init(args: Namespace, screen: Screen) -> None:
-    """Write a commented settings file that changes nothing."""
     path = local_settings_file(args).path
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -181,7 +176,10 @@ def demo(args: Namespace, screen: Screen) -> int:
         screen.line(str(folder))
         return Exit.OK
     # These import the web framework and the database; no other command should pay for that.
-    from carrel.main.demo.serve import build, serve_demo
+    import asyncio
+
+    from carrel.main.demo.build import build_demo
+    from carrel.main.demo.serve import serve_demo
 
     if args.anew:
         shutil.rmtree(folder, ignore_errors=True)
@@ -191,7 +189,7 @@ def demo(args: Namespace, screen: Screen) -> int:
         began = elapsed_seconds()
         folder.mkdir(mode=0o700, parents=True)
         (folder / "carrel.toml").write_text(_DEMO_SETTINGS, encoding="utf-8")
-        build(lambda: _demo_settings(folder, args), SystemClock().now_ms())
+        asyncio.run(build_demo(lambda: _demo_settings(folder, args), SystemClock().now_ms()))
         (folder / _DEMO_BUILT).touch()
         screen.note(f"Built in {elapsed_seconds() - began:.0f} s. It is kept; --anew builds it again.")
     if args.build_only:
@@ -208,7 +206,6 @@ def _demo_settings(folder: Path, args: Namespace) -> "LoadedSettings":
 
 
 def backup(args: Namespace, screen: Screen) -> None:
-    """Write a copy of the store; the server may keep running."""
     settings = local_settings(args).settings
     from carrel.storage import back_up
 
@@ -218,7 +215,6 @@ def backup(args: Namespace, screen: Screen) -> None:
 
 
 def restore(args: Namespace, screen: Screen) -> None:
-    """Fill an empty store from a backup."""
     settings = local_settings(args).settings
     if address := running_url(settings.storage.data_dir):
         raise Failure(Exit.FAILED, f"A server is running at {address}; stop it first.")
@@ -230,7 +226,6 @@ def restore(args: Namespace, screen: Screen) -> None:
 
 
 def migrate(args: Namespace, screen: Screen) -> None:
-    """Upgrade the store to this version's schema."""
     settings = local_settings(args).settings
     from carrel.storage import migrate as apply_pending
 
@@ -242,7 +237,6 @@ def migrate(args: Namespace, screen: Screen) -> None:
 
 
 def openapi(args: Namespace, screen: Screen) -> None:
-    """Print the OpenAPI document."""
     from carrel.main.assembly import whole_document
 
     screen.out.write(json.dumps(whole_document(), ensure_ascii=False, indent=2) + "\n")

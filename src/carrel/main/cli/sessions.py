@@ -5,19 +5,19 @@ from argparse import Namespace
 from functools import partial
 from typing import Any
 
-from msgspec import convert
-
-from carrel.bridge import Client, History, Session
+from carrel.bridge import Client, History
 from carrel.main.cli.accounts import THINKING
 from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.labels import in_words
+from carrel.main.cli.humanize import in_words
 from carrel.main.cli.output import Screen, first_line
 from carrel.main.cli.request import Item, Table, request
 from carrel.main.cli.resource import OF_AGENT, Resource
 from carrel.main.cli.run_results import refusals_in, refused_call
 from carrel.main.cli.session_keys import of_session
 
+# What people call the fields that name a session.
+_NAMES = {"title": "title", "sessionKey": "session", "sessionId": "session id"}
 # As many as the server returns at once.
 _MESSAGES_MAX = 1000
 SESSIONS = Resource(
@@ -33,9 +33,9 @@ SESSIONS = Resource(
 
 
 def _show(answer: Item, _: Namespace, screen: Screen) -> None:
-    session = convert(answer["session"], Session)
-    named = [("title", session.title), ("session", session.session_key), ("session id", session.session_id)]
-    screen.facts([*named, *((name, value) for name, value in answer["session"].items() if name not in SESSIONS.hidden)])
+    session = answer["session"]
+    named = [(label, session.get(name)) for name, label in _NAMES.items()]
+    screen.facts([*named, *((name, value) for name, value in session.items() if name not in SESSIONS.hidden)])
 
 
 def tail(args: Namespace, screen: Screen) -> int:

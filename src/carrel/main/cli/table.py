@@ -33,13 +33,7 @@ def fitted(headers: Iterable[str], rows: Sequence[Sequence[str]], columns: int, 
         if widest is None or widths[widest] <= _WIDTH_MIN:
             break
         widths[widest] -= 1
-    return [
-        [
-            (fitting := cut(cell, width)) + " " * (width - width_of(fitting))
-            for cell, width in zip(row, widths, strict=True)
-        ]
-        for row in table
-    ]
+    return [[_padded(cell, width) for cell, width in zip(row, widths, strict=True)] for row in table]
 
 
 def width_of(text: str) -> int:

@@ -1,24 +1,21 @@
 """`tasks`: create tasks, assign agents and people, write to threads, and follow what becomes of them."""
 
-import sys
 from argparse import Namespace
 from functools import partial
 from typing import Any
 
 from carrel.bridge import Client
-from carrel.kernel import elapsed_seconds
-from carrel.main.cli.command import LIMIT, Exit, Failure, command, option
+from carrel.main.cli.command import LIMIT, MESSAGE, Exit, Failure, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
 from carrel.main.cli.receipts import show_reasons
 from carrel.main.cli.request import Item, Table, given_fields, request
 from carrel.main.cli.resource import Resource
-from carrel.main.cli.run_results import show_result, wait_for, wait_option
+from carrel.main.cli.run_results import wait_option
 
 STATUSES = ("inbox", "assigned", "in_progress", "review", "done", "blocked", "archived")
 # Statuses, and other boards' names for them.
 _SPELLINGS = (*STATUSES, "todo", "doing", "open")
-WAIT_SECONDS = 600.0
 
 
 def _assignees(task: Item) -> list[str]:
@@ -45,12 +42,10 @@ def _create(client: Client, args: Namespace) -> Any:
     return client.post("/api/tasks", given_fields(_NEW, args) | {name: ids for name, ids in assigned.items() if ids})
 
 
-def _show_created(answer: Item, _: Namespace, screen: Screen) -> None:
-    task = answer["task"]
-    screen.line(task["id"])
-    if screen.is_terminal:
-        told = f"Told {', '.join(_assignees(task))}." if _assignees(task) else "Nobody is assigned yet."
-        screen.note(f"{told} To follow it: `carrel tasks watch {task['id']}`")
+def _hint(answer: Item) -> str:
+    assignees = ", ".join(_assignees(answer["task"]))
+    told = f"Told {assignees}." if assignees else "Nobody is assigned yet."
+    return f"{told} To follow it: `carrel tasks watch {answer['task']['id']}`"
 
 
 def _parties(client: Client, names: list[str]) -> tuple[list[str], list[str]]:
@@ -108,37 +103,7 @@ def _show_assigned(answer: Item, *_: object) -> str:
     return f"{task['id']} is {task['status']}, assigned to {', '.join(_assignees(task)) or 'nobody'}."
 
 
-def message(args: Namespace, screen: Screen) -> int:
-    """Write to a task's thread and show who was notified; with --wait, show the agents' replies too."""
-    text = sys.stdin.read().rstrip("\n") if args.text == "-" else args.text
-    with connect(args) as client:
-        posted = client.post(TASKS.at(_task(client, args)["id"], "messages"), {"content": text})
-        runs = [told["runId"] for told in posted["notified"] if told.get("runId")]
-        if args.wait is not None:
-            if not runs:
-                screen.note("No agent was told, so no reply will come. Mention one with @, or assign one.")
-            return _wait_and_show(client, posted, runs, screen, args.wait)
-    if screen.as_json:
-        return screen.json(posted)
-    _TOLD.show(posted, args, screen)
-    return Exit.OK
-
-
-def _wait_and_show(client: Client, posted: Item, runs: list[str], screen: Screen, seconds: float) -> int:
-    ends_at, code, waited = elapsed_seconds() + seconds, int(Exit.OK), []
-    for run_id in runs:
-        run = wait_for(client, run_id, screen, seconds=max(0.0, ends_at - elapsed_seconds()))
-        waited.append(run.raw)
-        if not screen.as_json:
-            screen.piece(f"{run.agent_id}: ", "bold")
-        code = max(code, show_result(run, screen, with_reply=not screen.as_json))
-    if screen.as_json:
-        screen.json(posted | {"runs": waited})
-    return code
-
-
 def watch(args: Namespace, screen: Screen) -> None:
-    """Follow a task's thread live, with who is working on an answer."""
     if screen.as_json:
         raise Failure(Exit.USAGE, "`tasks watch` is for people; programs use `carrel events --follow --json`.")
     with connect(args) as client:
@@ -190,7 +155,7 @@ COMMANDS = (
         *_NEW,
         option("--assign", "NAME", "agent or person; may be repeated", action="append", field=""),
         asks=_create,
-        show=_show_created,
+        hint=_hint,
         examples=('"Write the report" --assign main --priority high',),
     ),
     TASKS.does(
@@ -216,9 +181,8 @@ COMMANDS = (
         option("name", "NAME", "agents and people, by id or slug", nargs="+"),
         option("--remove", "", "take them off the task", action="store_true"),
     ),
-    command(
-        "tasks message", "write to a task's thread", message, TASKS.named(),
-        option("text", "TEXT", "the message; - reads it from stdin"), wait_option(WAIT_SECONDS),
+    TASKS.does(
+        "message", "write to a task's thread", "POST messages", _TOLD.show, MESSAGE, wait_option(600.0),
         examples=('last "@main What is missing?" --wait',),
     ),
     command("tasks watch", "follow a task's thread live", watch, TASKS.named(), _LINES),

@@ -9,7 +9,7 @@ from carrel.journal import NewEntry, append_entry
 from carrel.kernel import MS_PER_MINUTE, Provenance, SessionKey
 from carrel.main.demo import content
 from carrel.main.demo.gateway import Say
-from carrel.main.demo.stage import Stage
+from carrel.main.demo.world import World
 from carrel.sessions import LaneChange, Session, change_lane, make_lane, open_generation
 from carrel.storage import Tx
 from carrel.topics import NewTopic, put_topic
@@ -20,14 +20,14 @@ _BATCH = 200
 _OPEN_DAYS = 6
 
 
-async def furnish(stage: Stage) -> None:
+async def furnish(world: World) -> None:
     """Create the people, the spaces, the topics and the agents."""
-    await stage.invite(("Ann", "Ben"))
-    await stage.write(lambda tx: _furnish(tx, stage))
+    await world.invite(("Ann", "Ben"))
+    await world.write(lambda tx: _furnish(tx, world))
 
 
-def _furnish(tx: Tx, stage: Stage) -> None:
-    owner = stage.owner
+def _furnish(tx: Tx, world: World) -> None:
+    owner = world.owner
     change_account(tx, owner, "City library", {})
     for name, color in content.SPACES:
         make_space(tx, owner, name, color=color)
@@ -51,61 +51,61 @@ def topic_id_of(number: int) -> str:
     return f"topic-{number + 1}"
 
 
-async def fill_board(stage: Stage, day: int, days: int) -> None:
+async def fill_board(world: World, day: int, days: int) -> None:
     """Create the day's share of the tasks that people do themselves, and move them to their status."""
-    share = range(day * stage.size.tasks // days, (day + 1) * stage.size.tasks // days)
-    await stage.write(lambda tx: [_task(tx, stage, number, days - day) for number in share])
+    share = range(day * world.size.tasks // days, (day + 1) * world.size.tasks // days)
+    await world.write(lambda tx: [_task(tx, world, number, days - day) for number in share])
 
 
-def _task(tx: Tx, stage: Stage, number: int, age_days: int) -> Task:
-    person = stage.people[number % len(stage.people)]
+def _task(tx: Tx, world: World, number: int, age_days: int) -> Task:
+    person = world.people[number % len(world.people)]
     subject, action = number % len(content.SUBJECTS), number // len(content.SUBJECTS) % len(content.ACTIONS)
-    topic = stage.pick(range(len(content.TOPICS)))
+    topic = world.pick(range(len(content.TOPICS)))
     new = NewTask(
         title=f"{content.ACTIONS[action]} {content.SUBJECTS[subject]}",
         description="Agree on the wording first, then send it to the editor.",
         topic_id=topic_id_of(topic),
         space_id=space_id_of(content.TOPICS[topic][1]),
-        priority=stage.pick((1, 2, 3, 3, 3, 4, 5)),
-        tags=(stage.pick(content.TAGS),),
-        due_date=tx.now + stage.pick((2, 5, 9, 14)) * 24 * 60 * MS_PER_MINUTE if stage.happens(0.4) else None,
+        priority=world.pick((1, 2, 3, 3, 3, 4, 5)),
+        tags=(world.pick(content.TAGS),),
+        due_date=tx.now + world.pick((2, 5, 9, 14)) * 24 * 60 * MS_PER_MINUTE if world.happens(0.4) else None,
     )
-    task = create_task(tx, person, new, stage.rules)
-    status = _status(stage, age_days)
+    task = create_task(tx, person, new, world.rules)
+    status = _status(world, age_days)
     if status == "inbox":
         return task
     assigned = TaskChange(assigned_user_ids=(person.actor_id,))
-    task = change_task(tx, person, task.id, assigned, stage.rules).task
+    task = change_task(tx, person, task.id, assigned, world.rules).task
     for step in {"done": ("review", "done"), "archived": ("review", "done", "archived")}.get(status, (status,)):
         if step != task.status:
             reason = "The printer has not answered yet."
             change = TaskChange(status=step, **({"blocked_reason": reason} if step == "blocked" else {}))  # type: ignore[arg-type]
-            task = change_task(tx, person, task.id, change, stage.rules).task
+            task = change_task(tx, person, task.id, change, world.rules).task
     return task
 
 
-def _status(stage: Stage, age_days: int) -> str:
+def _status(world: World, age_days: int) -> str:
     if age_days > _OPEN_DAYS:
-        return stage.pick(("done",) * 16 + ("archived",) * 3 + ("blocked",))
-    return stage.pick(("inbox", "inbox", "assigned", "in_progress", "in_progress", "review", "blocked", "done", "done"))
+        return world.pick(("done",) * 16 + ("archived",) * 3 + ("blocked",))
+    return world.pick(("inbox", "inbox", "assigned", "in_progress", "in_progress", "review", "blocked", "done", "done"))
 
 
-async def fill_transcript(stage: Stage, day: int, days: int) -> None:
+async def fill_transcript(world: World, day: int, days: int) -> None:
     """Write the day's share of the lines of the help desk, its last question, and now and then a note for the board."""
-    share = list(range(day * stage.size.lines // days, (day + 1) * stage.size.lines // days))
+    share = list(range(day * world.size.lines // days, (day + 1) * world.size.lines // days))
     for start in range(0, len(share), _BATCH):
         batch = share[start : start + _BATCH]
-        await stage.write(partial(_lines, stage=stage, batch=batch))
-        stage.clock.move_to(stage.clock.now_ms() + 20 * MS_PER_MINUTE)
+        await world.write(partial(_lines, world=world, batch=batch))
+        world.clock.move_to(world.clock.now_ms() + 20 * MS_PER_MINUTE)
     asked, answered = content.CHAT_LINES[day % len(content.CHAT_LINES)]
-    await stage.say(DESK, f"The next reader: {asked}", Say(answered), by=stage.people[0], channel="web")
+    await world.say(DESK, f"The next reader: {asked}", Say(answered), by=world.people[0], channel="web")
     if day % 6 == 0:
         note = NewLog(type="note", content=content.NOTES[day // 6 % len(content.NOTES)], topic_id=topic_id_of(day % 8))
-        await stage.write(lambda tx: record(tx, stage.owner, note))
+        await world.write(lambda tx: record(tx, world.owner, note))
 
 
-def _lines(tx: Tx, stage: Stage, batch: list[int]) -> None:
-    person = stage.people[0]
+def _lines(tx: Tx, world: World, batch: list[int]) -> None:
+    person = world.people[0]
     if not batch[0]:
         make_lane(tx, person, DESK)
         change_lane(tx, person, DESK, LaneChange(display_name="Help desk", pinned_at=tx.now))

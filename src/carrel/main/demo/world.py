@@ -1,4 +1,4 @@
-"""The stage for building the demo: a store with a movable clock, an unstarted server, and functions for both."""
+"""The demo while it is built: a store with a movable clock, an unstarted server, and what is done with both."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -15,7 +15,6 @@ from carrel.kernel import MS_PER_SECOND, Access, Chance, Envelope, Message, Prov
 from carrel.main.assembly import Assembly
 from carrel.main.demo.gateway import DemoGateway
 from carrel.runs import Run, deliver, run_by_id
-from carrel.storage import Database
 
 T = TypeVar("T")
 # A step of the demo's model takes this long, plus a second for this many characters of its answer.
@@ -72,14 +71,14 @@ class DemoClock:
         self._now_ms += seconds * MS_PER_SECOND
 
 
-class Stage:
+class World:
     """The store, the server and everyone in it."""
 
     def __init__(
-        self, db: Database, assembly: Assembly, clock: DemoClock, gateway: DemoGateway, chance: Chance,
-        owner: Access, size: Size,
+        self, assembly: Assembly, clock: DemoClock, gateway: DemoGateway, chance: Chance, owner: Access, size: Size
     ) -> None:  # fmt: skip
-        self.db, self.clock, self.gateway = db, clock, gateway
+        self._db = db = assembly.services.db
+        self.clock, self.gateway = clock, gateway
         # Does something in a transaction of its own.
         self.write = db.write
         self.rules = assembly.services.rules
@@ -116,7 +115,7 @@ class Stage:
         envelope = Envelope(key=key, message=message, **more)
         run = await self.write(lambda tx: deliver(tx, access, envelope, self.rules))
         await self.settle()
-        return await self.db.read(lambda tx: run_by_id(tx, access, run.id)) or run
+        return await self._db.read(lambda tx: run_by_id(tx, access, run.id)) or run
 
     def pick(self, choices: Sequence[T]) -> T:
         """Choose one by the seed."""

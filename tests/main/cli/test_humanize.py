@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from carrel.kernel import SystemClock
-from carrel.main.cli.labels import age
+from carrel.main.cli.humanize import age
 
 
 def test_ages_are_short() -> None:

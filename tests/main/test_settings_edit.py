@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from carrel.kernel import Refusal
-from carrel.main.config_file import with_gateway
+from carrel.main.settings_edit import with_gateway
 
 FIELDS = {"kind": "chat", "base_url": "http://127.0.0.1:1234", "model": "m"}
 TABLE = '[gateway.default]\nkind = "chat"\nbase_url = "http://127.0.0.1:1234"\nmodel = "m"\n'

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 
 from carrel.kernel import Code, Refusal
-from carrel.main.mcp_settings import ambiguous_names
+from carrel.main.setting_rules import ambiguous_names
 
 # Fields that are always rewritten: an old key left in place would be sent to another server.
 _WRITTEN = ("kind", "base_url", "model", "api_key", "api_key_env", "api_key_file")
@@ -18,10 +18,9 @@ _WRITTEN_LINE = re.compile(rf"^[ \t]*[\"']?(?:{'|'.join(_WRITTEN)})[\"']?[ \t]*=
 
 def with_gateway(text: str, name: str, fields: Mapping[str, str]) -> str:
     """Return the text of a settings file in which one gateway has these fields; Refusal if it must be done by hand."""
-    lines = "".join(f"{field} = {_quoted(value)}\n" for field, value in fields.items())
-    table = f"[gateway.{name}]\n{lines}"
+    table = table_text(f"gateway.{name}", fields)
     if (place := _table_in(text, f"gateway.{name}")) is None:
-        changed = f"{text}{_gap(text)}{table}"
+        changed = with_table(text, table)
     else:
         start, inside, end = place
         changed = text[:start] + table + _WRITTEN_LINE.sub("", text[inside:end]) + text[end:]
@@ -39,8 +38,14 @@ def _table_in(text: str, name: str) -> tuple[int, int, int] | None:
     return header.start(), header.end(), len(text) if following is None else following.start()
 
 
-def _gap(text: str) -> str:
-    return "" if not text else "\n" if text.endswith("\n") else "\n\n"
+def table_text(name: str, fields: Mapping[str, Written]) -> str:
+    """Return a table in TOML."""
+    return f"[{name}]\n" + "".join(f"{field} = {_value(value)}\n" for field, value in fields.items())
+
+
+def with_table(text: str, table: str) -> str:
+    """Return the text of a TOML file with one more table at its end; whether it may be there is up to the caller."""
+    return table if not text else f"{text}\n{table}" if text.endswith("\n") else f"{text}\n\n{table}"
 
 
 def _says(text: str, name: str, fields: Mapping[str, str]) -> bool:
@@ -62,10 +67,10 @@ def with_mcp_server(text: str, name: str, fields: Mapping[str, Written]) -> str:
         raise Refusal(Code.CONFLICT, f"mcp.{name} exists already; remove it first, or choose another name.")
     for problem in ambiguous_names({*_mcp_servers(text), name}):
         raise Refusal(Code.CONFLICT, problem)
-    lines = "".join(f"{field} = {_value(value)}\n" for field, value in fields.items())
-    changed = f"{text}{_gap(text)}[mcp.{name}]\n{lines}"
+    table = table_text(f"mcp.{name}", fields)
+    changed = with_table(text, table)
     if _mcp_servers(changed).get(name) != dict(fields):
-        raise Refusal(Code.CONFLICT, f"mcp is written here in another form; add by hand:\n[mcp.{name}]\n{lines}")
+        raise Refusal(Code.CONFLICT, f"mcp is written here in another form; add by hand:\n{table}")
     return changed
 
 

@@ -44,7 +44,7 @@ _HINTS = {
 _BELOW_MCP = "mcp servers"
 
 
-def arranged(words: Sequence[str], verbs: Verbs, lists: Collection[str]) -> list[str]:
+def normalized(words: Sequence[str], verbs: Verbs, lists: Collection[str]) -> list[str]:
     """Return words in the form that the parser knows; `verbs` are those of each noun, `lists` the nouns that can list.
 
     The noun may be in singular or plural and may follow the verb: `get runs` is `runs list`, `rm task ID` is

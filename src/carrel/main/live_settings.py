@@ -7,10 +7,10 @@ from carrel.connectors import Connectors
 from carrel.inbound import Webhooks
 from carrel.kernel import Code, Refusal
 from carrel.kernel.settings import GatewaySettings, McpServerSettings, Section, SettingRow, WebhookSettings
-from carrel.main.config_file import with_gateway
 from carrel.main.gateways import Gateways
 from carrel.main.replace_file import replace_file, text_of
 from carrel.main.settings import LoadedSettings, SettingsFault
+from carrel.main.settings_edit import with_gateway
 from carrel.surfaces import Reloaded, WrongSettings
 
 _log = getLogger("carrel.main")
@@ -20,7 +20,7 @@ _LIVE = ("gateway.", "mcp.", "webhooks.")
 _KEYS = "keys"
 
 
-class LiveConfiguration:
+class LiveSettings:
     """The settings that are in force; `read` reads the file and the environment again."""
 
     def __init__(
