@@ -55,7 +55,7 @@ def preview_prompt(tx: Tx, services: ToolServices, access: Access, agent: Agent,
     key = SessionKey.of(agent.id, rest)
     seen = as_agent(system_access(access.account_id, access.account_slug), agent, spaces=("*",), behalf=None)
     run = _run(access, key, provenance, _TASK if kind == "task" else None)
-    caller = caller_at(tx, services, seen, agent, key, sandboxed=False, run=run)
+    caller = caller_at(tx, services, seen, agent, key, run=run)
     tools = shown_tools(toolset_for(known_catalog(services, access.account_slug, agent), caller), caller)
     told = _TOLD if kind == "task" else None
     scope = Scope(key=key, task_id=run.task_id, told=told, is_heartbeat=kind == "heartbeat")

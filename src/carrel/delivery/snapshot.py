@@ -45,7 +45,7 @@ from carrel.tools import (
     ToolServices,
     Toolset,
     caller_again,
-    run_caller,
+    caller_at,
     toolset_for,
 )
 from carrel.visibility import seen_tool_entries
@@ -207,7 +207,7 @@ def _read(
     assert lane is not None, "a run always has a lane"
     session, unheard = _session(tx, access, run, lane, agent), run.session_id is None
     seen = as_agent(access, agent, spaces=run.spaces, behalf=run.behalf, run_id=run.id)
-    caller = run_caller(tx, services, seen, agent, lane, run, session)
+    caller = caller_at(tx, services, seen, agent, lane, run=run, session=session)
     extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
     connection = connection_of(connections, agent, extras.replays)
     catalog = CODING_CATALOG if connection.settings.kind == "acp" else catalog

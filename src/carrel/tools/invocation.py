@@ -115,8 +115,8 @@ def call_tool(
         result = Result(value=refused(refusal))
         status, effect = "refused", "read"
     text = "" if result.wait else bounded(result.value)
-    wait = (result.wait.run_id, result.wait.until) if result.wait else None
-    record_call(tx, caller.access, caller.own_run.id, call_id, tool=name[:80], effect=effect, result=text, wait=wait)
+    of = {"tool": name[:80], "effect": effect, "result": text}
+    record_call(tx, caller.access, caller.own_run.id, call_id, **of, wait=result.wait)
     counted = name[:80] if status == "ok" else "other"
     METRICS.count("tools.called.count", caller.access.account_id, tool=counted, status=status)
     return text, result

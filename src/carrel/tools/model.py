@@ -5,7 +5,7 @@ A tool is defined once, with its schema, effect and function, and every surface 
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -107,7 +107,7 @@ def answer(name: str, said: str, **fields: Any) -> Any:
     return msgspec.defstruct(name, [*fields.items()], bases=(Shape,), namespace=space, frozen=True, kw_only=True)
 
 
-class Wait(Struct, frozen=True):
+class Wait(NamedTuple):
     """What a call waits for before it has a result: another run, until a time on the store's clock."""
 
     run_id: str
@@ -140,6 +140,25 @@ class Preparation(Struct, frozen=True, kw_only=True):
 
 # Gathers or writes what a call needs before its transaction; the caller's lane is then locked first.
 Prepare = Callable[[Database, Caller, Any], Awaitable[Preparation]]
+
+
+def read_before(read: Callable[[Database, Caller, Any], Awaitable[Result]]) -> Prepare:
+    """Return the preparation of a tool that reads before its call's transaction; its `act` is `give_read`."""
+
+    async def prepare(db: Database, caller: Caller, params: Any) -> Preparation:
+        try:
+            return Preparation(params=await read(db, caller, params))
+        except Refusal as refusal:
+            return Preparation(params=refusal)
+
+    return prepare
+
+
+def give_read(_tx: Tx, _caller: Caller, read: Result | Refusal) -> Result:
+    """Return what `read_before` has read; its refusal is raised here, where the call is recorded."""
+    if isinstance(read, Refusal):
+        raise read
+    return read
 
 
 @cache
