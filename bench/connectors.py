@@ -28,9 +28,9 @@ from carrel.tools import (
     Caller,
     ToolServices,
     begin_remote,
+    caller_at,
     catalog_for,
     end_remote,
-    caller_at,
     toolset_for,
 )
 from tests.harness.engine import Engine

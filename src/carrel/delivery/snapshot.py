@@ -10,8 +10,8 @@ from carrel.agents import Agent, agent_by_id
 from carrel.context import Context, SeenEntries
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
-from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
-from carrel.delivery.heading import TaskHeading, files_of, recorded_heading, tell
+from carrel.delivery.gateway_history import GatewayHistory, read_gateway_history
+from carrel.delivery.heading import TaskHeading, files_of, recorded_heading, task_heading
 from carrel.delivery.history import newest_within, remembered
 from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.reasoning import Reasoning, reasoning_of
@@ -19,7 +19,7 @@ from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
 from carrel.delivery.store import StepRow, stored_step
 from carrel.delivery.transcript import message_entry, own_entries, view_of_reply
 from carrel.exchanges import briefing_of
-from carrel.gateway import Gateway, MissingGateway
+from carrel.gateway import AgentGateway, Gateway, MissingGateway
 from carrel.journal import Entry, as_report, entries_of_run, session_has_entries, talk_around_run
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, StoredStep, TurnExtras
 from carrel.kernel.limits import EARLIER_RESULT_CHARS_MAX, HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
@@ -67,6 +67,11 @@ class Connection(Struct, frozen=True):
         """Whether the model is shown the tool calls of earlier runs; false if its server keeps the history itself."""
         keeps_history = self.settings.history == "gateway" or self.settings.kind == "openclaw"
         return self.gateway.takes_context and not keeps_history
+
+    @property
+    def is_coding_agent(self) -> bool:
+        """Whether an agent behind it acts by itself, asks for permission, and works in a folder of its own."""
+        return isinstance(self.gateway, AgentGateway)
 
 
 class HistoryRead(Struct, frozen=True):
@@ -210,19 +215,19 @@ def _read(
     caller = caller_at(tx, services, seen, agent, lane, run=run, session=session)
     extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
     connection = connection_of(connections, agent, extras.replays)
-    catalog = CODING_CATALOG if connection.settings.kind == "acp" else catalog
+    catalog = CODING_CATALOG if connection.is_coding_agent else catalog
     toolset = toolset_for(catalog, caller, extras.function_names)
     history = HistoryRead(session.id, seen_tool_entries(tx, seen) if connection.is_shown_calls else ("FALSE", {}))
     earlier, unread = history.of(tx, run)
     if unheard:
-        told, note = _hear(tx, caller, run, lane, toolset, connection, earlier)
+        told, note = _beside_message(tx, caller, run, lane, toolset, connection, earlier)
         own = [message_entry(run, session, told, note)]
     else:
         own = own_entries(tx, access, run.id)
         told, note = recorded_heading(run, own), noted(run, own)
     if (attached := _attached(own)) and is_short:
         return None
-    slug = account_of(tx, access).slug
+    slug, kind, step = account_of(tx, access).slug, connection.settings.kind, extras.replays
     address = session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}")
     return Snapshot(
         run=run,
@@ -242,15 +247,15 @@ def _read(
         attachments=_attachments(tx, access, attached),
         earlier_files=_earlier_files(tx, access, earlier),
         extras=extras,
-        replayed=_replayed(tx, access, extras.replays),
+        replayed=None if step is None else stored_step(tx, access, step.run_id, step.n),
         briefing=briefing_of(tx, run),
         told=told,
         note=note,
-        context=_context(tx, run, extras.replays),
-        reasoning=reasoning_of(tx, access, own, connection.gateway, connection.settings.kind),
+        context=_context(tx, run, step),
+        reasoning=reasoning_of(tx, access, own, connection.gateway, kind),
         account_slug=slug,
         address=address,
-        at_gateway=_at_gateway(tx, access, connection, address, run.id, own, earlier),
+        at_gateway=read_gateway_history(tx, access, run.id, own, earlier, kind, address),
     )
 
 
@@ -289,7 +294,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
         earlier_files=_earlier_files(tx, access, earlier),
         told=recorded_heading(run, own),
         reasoning=reasoning_of(tx, access, own, connection.gateway, kind),
-        at_gateway=_at_gateway(tx, access, connection, before.address, run.id, own, earlier),
+        at_gateway=read_gateway_history(tx, access, run.id, own, earlier, kind, before.address),
     )
 
 
@@ -306,26 +311,21 @@ def _earlier_files(tx: Tx, access: Access, earlier: list[Entry]) -> dict[str, Fi
     return {head.id: head for head in attachment_heads(tx, access, named)}
 
 
-def _at_gateway(
-    tx: Tx, access: Access, connection: Connection, address: str, run_id: str, own: list[Entry], earlier: list[Entry]
-) -> GatewayHistory:
-    kind = connection.settings.kind
-    if kind not in ("openclaw", "acp"):
-        return NOTHING_KNOWN
-    return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
-
-
-def _hear(
+def _beside_message(
     tx: Tx, caller: Caller, run: Run, lane: Lane, toolset: Toolset, connection: Connection, earlier: list[Entry]
 ) -> tuple[TaskHeading | None, dict[str, Any]]:  # fmt: skip
-    """What a run is told about its task as it begins; without a task, what is stored with its message."""
+    """What is stored with a message when its run begins: what the run is told about its task; else who wrote it."""
     # A remote agent is not even told of tools.
     tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
-    told = _tell(tx, caller, run, lane, tools, earlier)
-    return told, {} if told is not None else _note(tx, run, lane)
+    told = _task_heading(tx, caller, run, lane, tools, earlier)
+    if told is not None:
+        return told, {}
+    sender = sender_of(tx, run, lane)
+    line = line_before(sender, run.created_at, tx.now)
+    return None, {LINE: line} | ({SENDER: sender} if sender else {})
 
 
-def _tell(
+def _task_heading(
     tx: Tx, caller: Caller, run: Run, lane: Lane, tools: set[str], earlier: list[Entry]
 ) -> TaskHeading | None:  # fmt: skip
     """What the run is told about its task; None if it has none, or if the task is not in its account.
@@ -341,7 +341,7 @@ def _tell(
     if briefing is None:
         return None
     actor, is_planned = caller.actor, caller.actor.is_planned
-    return tell(
+    return task_heading(
         briefing,
         run,
         caller.services.settings.delivery.input_chars_max,
@@ -354,13 +354,6 @@ def _tell(
         sender="" if run.provenance_kind in _NAMED_WITH_THE_TASK else sender_of(tx, run, lane),
         plan=plan_heading(tx, caller, run, can_read_more="task_history" in tools),
     )
-
-
-def _note(tx: Tx, run: Run, lane: Lane) -> dict[str, Any]:
-    """What is stored with a message in a chat, read once, so that every step of the run shows the same."""
-    sender = sender_of(tx, run, lane)
-    line = line_before(sender, run.created_at, tx.now)
-    return {LINE: line} | ({SENDER: sender} if sender else {})
 
 
 def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:
@@ -380,10 +373,6 @@ def _context(tx: Tx, run: Run, replays: StoredStep | None) -> Context:
     if run.session_id is not None:
         return context_of(tx, run.access, run.id)
     return NO_CONTEXT if replays is None else context_of(tx, run.access, replays.run_id)
-
-
-def _replayed(tx: Tx, access: Access, replays: StoredStep | None) -> StepRow | None:
-    return None if replays is None else stored_step(tx, access, replays.run_id, replays.n)
 
 
 def connection_of(

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import count
 from logging import getLogger
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import psycopg
 
@@ -49,16 +49,6 @@ _UNKNOWN = (
 )
 
 
-class _Unfed(Generic[T]):
-    """A long read that does not read the feed."""
-
-    def __init__(self, work: Callable[[LongTx], T]) -> None:
-        self._work = work
-
-    def __call__(self, tx: LongTx) -> T:
-        return self._work(tx)
-
-
 class PostgresDatabase(CommonDatabase):
     """The shared store of several processes."""
 
@@ -82,7 +72,7 @@ class PostgresDatabase(CommonDatabase):
             raise _unavailable(error) from error
         # By whether they are urgent.
         self._long_reads = {
-            urgent: LongReads(lambda: Statements(connect(url, durability)), self._long_read, threads)
+            urgent: LongReads(lambda: Statements(connect(url, durability)), threads)
             for urgent, threads in ((True, limits.LONG_READERS_POSTGRES), (False, limits.PATIENT_READERS_POSTGRES))
         }
         self._ringer = Ringer(lambda: connect(url, durability), self._heard)
@@ -105,16 +95,16 @@ class PostgresDatabase(CommonDatabase):
         feed: bool = True,
     ) -> T:  # fmt: skip
         self._require_open()
-        return await self._long_reads[urgent].run(work if feed else _Unfed(work), seconds_max)
+        return await self._long_reads[urgent].run(partial(self._long_read, work, feed), seconds_max)
 
-    def _long_read(self, statements: Statements, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+    def _long_read(self, work: Callable[[LongTx], T], feed: bool, statements: Statements, deadline: Deadline) -> T:
         now = self._clock.now_ms()
         tx = LongPostgresTx(statements, now, self._ids, self._chance, self._horizon, self._observers)
         tx.deadline = deadline
         milliseconds = {"milliseconds": str(max(1, int(deadline.seconds_left * 1000)))}
         try:
             with deadline.cancelled_by(lambda: _cancel(statements.connection)):
-                tx.settled = self._horizon.settled if isinstance(work, _Unfed) else self._horizon.look(statements)
+                tx.settled = self._horizon.look(statements) if feed else self._horizon.settled
                 try:
                     statements.add("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", {})
                     statements.add("SELECT set_config('statement_timeout', :milliseconds, true)", milliseconds)

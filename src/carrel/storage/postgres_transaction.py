@@ -8,7 +8,7 @@ from psycopg.pq.abc import PGresult
 
 from carrel.kernel import Chance, Ids
 from carrel.storage.database import CommonTx, InAccount, Observers, Row
-from carrel.storage.dialect import insert_of
+from carrel.storage.dialect import join_rows
 from carrel.storage.long_reads import Deadline
 from carrel.storage.statements import Statements
 
@@ -27,8 +27,6 @@ _LOWEST_HELD = (
 BEGIN = ("BEGIN", f"SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST})")
 T = TypeVar("T")
 _DRAW = "SELECT nextval('ticks')"
-# How many deferred rows one INSERT takes.
-_ROWS_MAX = 8
 
 
 class Horizon:
@@ -139,14 +137,8 @@ class PostgresTx(CommonTx):
     def commit(self) -> None:
         """Execute what was deferred, and commit, in one round trip."""
         for sql, rows in self._later.items():
-            # An upsert must not meet the same row twice.
-            most = _ROWS_MAX if " VALUES " in sql and "ON CONFLICT" not in sql else 1
-            while rows:
-                # Powers of two, so that few different statements are prepared.
-                count = min(most, 1 << (len(rows).bit_length() - 1))
-                few, rows = rows[:count], rows[count:]
-                values = {f"{name}_{at}": value for at, row in enumerate(few) for name, value in row.items()}
-                self._statements.add(*((sql, few[0]) if count == 1 else (insert_of(sql, count), values)))
+            for joined, values in join_rows(sql, rows):
+                self._statements.add(joined, values)
         self._later.clear()
         self._statements.commit()
 

@@ -9,6 +9,7 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from logging import getLogger
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -180,7 +181,7 @@ class SqliteDatabase(CommonDatabase):
         self._sources = (clock, ids, chance)
         # By whether they are urgent.
         self._long_reads = {
-            urgent: LongReads(lambda: open_file(path, durability), self._long_read, threads)
+            urgent: LongReads(lambda: open_file(path, durability), threads)
             for urgent, threads in ((True, LONG_READERS_SQLITE), (False, PATIENT_READERS_SQLITE))
         }
         self._landings: list[CommitCallback] = []
@@ -220,9 +221,9 @@ class SqliteDatabase(CommonDatabase):
     ) -> T:  # fmt: skip
         """Do `work` on another connection, in a thread."""
         self._require_open()
-        return await self._long_reads[urgent].run(work, seconds_max)
+        return await self._long_reads[urgent].run(partial(self._long_read, work), seconds_max)
 
-    def _long_read(self, connection: apsw.Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+    def _long_read(self, work: Callable[[LongTx], T], connection: apsw.Connection, deadline: Deadline) -> T:
         tx = LongSqliteTx(connection, *self._sources, self._observers)
         tx.deadline = deadline
         # The first ends a long-running statement, the second the work between two statements.
