@@ -77,8 +77,7 @@ def insert_upload(tx: Tx, access: Access, upload: Upload) -> None:
 
 def upload_of(tx: Tx, access: Access, attachment_id: str) -> Upload | None:
     """Return the upload of a file."""
-    sql = f"SELECT {_UPLOADS.columns} FROM uploads WHERE account_id = :account AND attachment_id = :attachment_id"
-    return _UPLOADS.row(tx.one(sql, access, attachment_id=attachment_id))
+    return _UPLOADS.one(tx, access, "attachment_id = :attachment_id", attachment_id=attachment_id)
 
 
 def use_upload(

@@ -76,7 +76,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     if envelope.extras is not None:
         store.keep_extras(tx, access, run.id, envelope.extras)
     if run.provenance_kind == "a2a":
-        count_store.count_new_run(tx, access, run)
+        count_store.count_run(tx, access, run, 1)
     publish_change(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
     if position == 0:
         tx.wake(RUNS)

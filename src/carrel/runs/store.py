@@ -20,6 +20,7 @@ RUN_TABLE = Table(
         "sender_id", "original", "space_ids", "behalf", "gateway",
     ),
 )  # fmt: skip
+CLAIM_TABLE = Table("runs", Claim)
 _ONE = "account_id = :account AND id = :id"
 _OF_LANE = "account_id = :account AND key = :key"
 _RUN_BY_ID = f"{RUN_TABLE.select} WHERE {_ONE}"
@@ -51,20 +52,18 @@ def expired_waits(tx: Tx, *, person_before: int, program_before: int, limit: int
 
 def waits_for_outputs(tx: Tx, access: Access, agent_id: str, limit: int) -> list[Run]:
     """Return the caller's newest runs with an agent that wait for outputs of its functions."""
-    sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND state = 'waiting' AND waiting_for = 'tool_output' "
+    where = (
+        "state = 'waiting' AND waiting_for = 'tool_output' "
         "AND actor_id = :actor AND agent_id = :agent ORDER BY id DESC LIMIT :limit"
     )
-    return RUN_TABLE.rows(tx.all(sql, access, actor=access.actor_id, agent=agent_id, limit=limit))
+    return RUN_TABLE.all(tx, access, where, actor=access.actor_id, agent=agent_id, limit=limit)
 
 
 def ended_runs(tx: Tx, access: Access, before: int, *, a2a: bool, limit: int) -> list[Run]:
     """Return runs that ended before a moment, oldest first. Ids sort by time, so younger runs are never read."""
-    sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND id < :upto AND ended_at < :before "
-        f"AND provenance_kind {'=' if a2a else '<>'} 'a2a' ORDER BY id LIMIT :limit"
-    )
-    return RUN_TABLE.rows(tx.all(sql, access, upto=first_id("run", before), before=before, limit=limit))
+    kind = f"provenance_kind {'=' if a2a else '<>'} 'a2a'"
+    where = f"id < :upto AND ended_at < :before AND {kind} ORDER BY id LIMIT :limit"
+    return RUN_TABLE.all(tx, access, where, upto=first_id("run", before), before=before, limit=limit)
 
 
 def run_by_id(tx: Tx, access: Access, run_id: str) -> Run | None:

@@ -96,7 +96,6 @@ class Closeable(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
-        ...
 
 
 class Deadline:
