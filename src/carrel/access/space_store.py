@@ -13,7 +13,6 @@ def insert_space(tx: Tx, access: Access, space: Space) -> bool:
 
 
 def update_space(tx: Tx, access: Access, space: Space) -> None:
-    """Write a space's changed fields."""
     tx.run(_SPACES.update, access, **_SPACES.values(space))
 
 
@@ -23,7 +22,6 @@ def delete_space(tx: Tx, access: Access, space_id: str) -> bool:
 
 
 def space_by_id(tx: Tx, access: Access, space_id: str) -> Space | None:
-    """Return one space."""
     return _SPACES.one(tx, access, "id = :id", id=space_id)
 
 

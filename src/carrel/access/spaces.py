@@ -23,13 +23,11 @@ ResolvedFrom = Literal["spaceId", "boardKey", "entries", "routing"]
 
 
 class SpaceScope(Struct, frozen=True, kw_only=True):
-    """The spaces that a read covers: where it looks from, how that was determined, and what is visible there.
-
-    `allowed` is None if the read covers everything and the caller may see everything.
-    """
+    """The spaces that a read covers: where it looks from, how that was determined, and what is visible there."""
 
     source: str | None = None
     resolved_from: ResolvedFrom | None = None
+    # None if the read covers everything and the caller may see everything.
     allowed: tuple[str, ...] | None = None
 
     def narrowed_for(self, access: Access) -> tuple[str, ...] | None:

@@ -128,12 +128,10 @@ def insert_user(tx: Tx, access: Access, user: User) -> bool:
 
 
 def update_user(tx: Tx, access: Access, user: User) -> None:
-    """Write a user's changed fields."""
     tx.run(_USERS.update, access, **_USERS.values(user))
 
 
 def slug_taken(tx: Tx, access: Access, slug: str, but: str) -> bool:
-    """Return whether another user of the account has that slug."""
     sql = "SELECT 1 FROM users WHERE account_id = :account AND slug = :slug AND id <> :but"
     return tx.one(sql, access, slug=slug, but=but) is not None
 
@@ -156,7 +154,6 @@ def insert_token(tx: Tx, access: Access, token_id: str, new: NewToken, secret_sh
 
 
 def token_by_id(tx: Tx, access: Access, token_id: str) -> Token | None:
-    """Return one live token."""
     return _TOKENS.one(tx, access, "revoked_at IS NULL AND id = :id", id=token_id)
 
 
@@ -215,7 +212,6 @@ def insert_login(tx: Tx, access: Access, token_id: str, secret_sha256: str, expi
 
 
 def delete_login(tx: Tx, access: Access, secret_sha256: str) -> None:
-    """End a browser's sign-in."""
     sql = "DELETE FROM logins WHERE account_id = :account AND secret_sha256 = :digest"
     tx.run(sql, access, digest=secret_sha256)
 

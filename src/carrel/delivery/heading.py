@@ -79,7 +79,6 @@ class TaskHeading(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=
         return self.heading.partition("\n")[0]
 
     def details(self) -> dict[str, Any]:
-        """Return it as details of an entry."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
 

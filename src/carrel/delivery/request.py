@@ -165,10 +165,7 @@ def _metadata(snapshot: Snapshot, instructions: Instructions) -> dict[str, str]:
 
 
 def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry], int]:
-    """Return the run's own entries, the transcript before them within the limit, and how many entries were left out.
-
-    The oldest are left out first, each as a whole.
-    """
+    """Return the run's own entries, the newest of the transcript before them that fit, and how many do not."""
     own = [entry for entry in snapshot.own if not is_about_approval(entry)]
     # Some servers refuse calls of tools in the transcript if no tools are offered.
     has_tools = bool(snapshot.toolset.offered() or snapshot.extras.functions)
@@ -194,10 +191,7 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
 def _items(
     snapshot: Snapshot, settings: DeliverySettings, own: list[Entry], kept: list[Entry], block: str
 ) -> tuple[list[Item], int]:  # fmt: skip
-    """Return the transcript with the run's own entries in order, and the context before its message.
-
-    Also return the position of the run's newest message in it.
-    """
+    """Return the whole input in order, with the context before the run's message; and where its newest message is."""
     unsaid = snapshot.at_gateway.unsaid(own)
     positioned = [*((entry.seq, entry) for entry in kept), *_positions(unsaid)]
     items: list[Item] = []

@@ -75,12 +75,10 @@ class Connection(Struct, frozen=True):
 
 
 class HistoryRead(Struct, frozen=True):
-    """The read of a session's entries from before a run.
-
-    `tools` is the condition on those of tools. What the last run of a lane read is what its next one most likely reads.
-    """
+    """How a run reads its session's earlier entries; the lane's next run will most likely read them the same way."""
 
     session_id: str
+    # The condition on entries of tools.
     tools: tuple[str, dict[str, object]]
 
     def of(self, tx: Tx, run: Claim) -> tuple[list[Entry], int]:
@@ -378,9 +376,6 @@ def _context(tx: Tx, run: Run, replays: StoredStep | None) -> Context:
 def connection_of(
     connections: Mapping[str, Connection], agent: Agent, replays: StoredStep | None = None
 ) -> Connection:  # fmt: skip
-    """Return the connection of an agent's gateway, or the one that a replay names.
-
-    A gateway that is not configured fails every step and says so.
-    """
+    """Return the connection of an agent's gateway, or of a replay's; one that is not configured fails every step."""
     named = agent.gateway_among(connections) if replays is None else replays.gateway
     return connections.get(named) or Connection(MissingGateway(named, agent.id), GatewaySettings(kind="responses"))

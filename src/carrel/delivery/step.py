@@ -65,10 +65,7 @@ LEFT_OUT_NOTE = "left_out: "
 
 
 class StaleRequest(Exception):
-    """The run's session is no longer the one that the request was built for, or its task was reopened since.
-
-    The request must be built again.
-    """
+    """The request must be built again: the run's session is another one now, or its task was reopened since."""
 
 
 class SentRequest(Struct, frozen=True):

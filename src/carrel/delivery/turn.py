@@ -71,7 +71,6 @@ Gather = Callable[[Snapshot], Awaitable[Context]]
 
 
 async def no_context(_snapshot: Snapshot) -> Context:
-    """Gather nothing."""
     return NO_CONTEXT
 
 

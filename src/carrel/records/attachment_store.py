@@ -71,7 +71,6 @@ _UPLOADS = Table("uploads", Upload, key=("account_id", "attachment_id"))
 
 
 def insert_upload(tx: Tx, access: Access, upload: Upload) -> None:
-    """Write an upload."""
     tx.run(_UPLOADS.insert, access, **_UPLOADS.values(upload))
 
 

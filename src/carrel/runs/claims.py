@@ -42,10 +42,7 @@ def start(tx: Tx, heads: list[Claim], worker: str, lease_ms: int) -> list[Claim]
 
 
 def fence(tx: Tx, run: Claim) -> RequestedEnd | None:
-    """Raise ClaimLost unless this claim still holds and the run was not asked to stop. Call it before every write.
-
-    Return the end that a tool call has requested, if any.
-    """
+    """Call it before every write: raise ClaimLost if the claim is over or the run must stop; return a requested end."""
     stop = store.claimed_stop(tx, run)
     if stop is None or stop[0] is not None:
         raise ClaimLost(run.id)

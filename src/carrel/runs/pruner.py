@@ -39,7 +39,6 @@ class Pruner:
         self._more = more
 
     async def serve(self) -> None:
-        """Prune until cancelled."""
         await repeat(self._db, "prune", PRUNE_SECONDS, lambda tx: prune(tx, self._settings, self._more))
 
 

@@ -89,9 +89,9 @@ def reads_to_enter(tx: Tx, access: Access, key: SessionKey) -> tuple[Callable[[]
 
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
-    """Count the run into its lane, created by its first message; return the queue position, 0 for the head.
+    """Count the run into its lane, creating the lane if needed; return the queue position, 0 for the head.
 
-    When it refuses, nothing has changed yet, so the caller may catch that and go on in the same transaction.
+    A refusal has changed nothing yet, so the caller may catch it and go on in the same transaction.
     """
     key = str(envelope.key)
     tx.prefetch(*reads_to_enter(tx, access, envelope.key))

@@ -43,7 +43,6 @@ def stay_in_lane(tx: Tx, access: Access, key: str) -> None:
 
 
 def insert_run(tx: Tx, run: Run) -> None:
-    """Write a new run."""
     tx.pipeline(RUN_TABLE.insert, run, **RUN_TABLE.values(run))
 
 
@@ -165,12 +164,10 @@ def lane_head(tx: Tx, access: Access, key: str) -> Run | None:
 
 
 def running_of_lane(tx: Tx, access: Access, key: str) -> Run | None:
-    """Return the one running run of a lane."""
     return RUN_TABLE.one(tx, access, "key = :key AND state = 'running'", key=key)
 
 
 def lane_is_busy(tx: Tx, access: Access, key: str) -> bool:
-    """Return True while a run of the lane is running."""
     return tx.one(f"SELECT 1 FROM runs WHERE {_LANE} AND state = 'running'", access, key=key) is not None
 
 

@@ -1,7 +1,4 @@
-"""The SQL of runs: finding and deleting them, every move except the start, and what their senders add to turns.
-
-It makes no decisions.
-"""
+"""The SQL of runs: finding and deleting them, every move except the start, and what their senders add to turns."""
 
 import msgspec
 
@@ -38,10 +35,7 @@ def may_move(*before: str, to: str) -> str:
 
 
 def expired_waits(tx: Tx, *, person_before: int, program_before: int, limit: int) -> list[Run]:
-    """Return runs across all accounts that have waited since before a moment, in lane order.
-
-    Runs that wait for a program and runs that wait for a person have separate moments.
-    """
+    """Return the runs of all accounts that have waited for a person or a program since before a moment, by lane."""
     sql = (
         f"{RUN_TABLE.select} WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
         "AND updated_at < CASE WHEN waiting_for = 'tool_output' THEN :program_before ELSE :person_before END "

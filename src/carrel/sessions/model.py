@@ -58,7 +58,6 @@ class Lane(Struct, frozen=True):
 
     @property
     def session_key(self) -> SessionKey:
-        """The session key."""
         return SessionKey.stored(self.key)
 
     @property

@@ -68,7 +68,6 @@ def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
 
 
 def hide_lane(tx: Tx, access: Access, key: str) -> None:
-    """Hide a lane from lists."""
     tx.run(f"UPDATE lanes SET archived_at = :now WHERE {_LANE}", access, key=key, now=tx.now)
 
 
@@ -126,12 +125,10 @@ def generations_of(tx: Tx, access: Access, key: str) -> list[Session]:
 
 
 def generation_of(tx: Tx, access: Access, key: str, generation: int) -> Session | None:
-    """Return one generation of a key by its number."""
     return _SESSIONS.one(tx, access, "key = :key AND generation = :generation", key=key, generation=generation)
 
 
 def close_session(tx: Tx, access: Access, session_id: str, reason: str) -> None:
-    """Close an open generation."""
     sql = "UPDATE sessions SET closed_at = :now, closed_reason = :reason WHERE account_id = :account AND id = :id"
     tx.run(sql, access, id=session_id, now=tx.now, reason=reason)
 

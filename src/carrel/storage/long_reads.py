@@ -150,7 +150,6 @@ class Deadline:
         return Refusal(Code.STORAGE_UNAVAILABLE, why)
 
     def check(self) -> None:
-        """Raise once the read must end."""
         if self.passed:
             raise self.refusal()
 

@@ -56,7 +56,6 @@ class Statements:
         return self.connection.closed
 
     def close(self) -> None:
-        """Close the connection."""
         self.connection.close()
 
     def begin(self, *statements: str) -> None:

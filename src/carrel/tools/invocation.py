@@ -186,13 +186,11 @@ def finish_waiting(tx: Tx, toolset: Toolset, caller: Caller, call_id: str) -> tu
 
 
 def finished(tx: Tx, tool: Tool, caller: Caller, run_id: str) -> dict[str, Any]:
-    """Return the result of a call that waited for a run."""
     assert tool.finish is not None, "only tools that can finish let a call wait"
     return tool.finish(tx, caller, run_id, run_by_id(tx, caller.access, run_id))
 
 
 def refused(refusal: Refusal) -> dict[str, Any]:
-    """Return a refusal as a tool result."""
     return failed(str(refusal.code), refusal.message)
 
 

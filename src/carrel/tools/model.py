@@ -1,7 +1,4 @@
-"""A tool, its caller and its result.
-
-A tool is defined once, with its schema, effect and function, and every surface offers it from that definition.
-"""
+"""A tool, its caller and its result. Every surface offers a tool from its one definition."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
@@ -44,14 +41,12 @@ OpenChannelThread = Callable[[str, str], Awaitable[str]]
 
 
 class ToolServices(Struct, frozen=True, kw_only=True):
-    """What tools use of the server: its settings, the rules of delivery, its gateways.
-
-    `channel_threads` opens threads on the channels that have them, by channel name.
-    """
+    """What tools use of the server: its settings, the rules of delivery, its gateways."""
 
     settings: Settings
     rules: Rules
     gateways: Mapping[str, Gateway] = {}
+    # By the name of the channel, for those that have threads.
     channel_threads: Mapping[str, OpenChannelThread] = {}
     search: Search | None = None
     contexts: Contexts | None = None
@@ -67,12 +62,10 @@ class ToolServices(Struct, frozen=True, kw_only=True):
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who calls a tool: the access, the agent and lane they act as, and the run the call belongs to, if any.
-
-    `actor` says what they may do with tasks.
-    """
+    """Who calls a tool: the access, the agent and lane they act as, and the run the call belongs to, if any."""
 
     access: Access
+    # What the caller may do with tasks.
     actor: Actor
     agent: Agent
     key: SessionKey
@@ -115,12 +108,10 @@ class Wait(NamedTuple):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """The result of a call; `ends` is set by tools that end the turn, `wait` by those that wait for another run.
-
-    `files` are shown beside the value to models that take files.
-    """
+    """The result of a call; `ends` is set by tools that end the turn, `wait` by those that wait for another run."""
 
     value: dict[str, Any]
+    # Shown beside the value to models that take files.
     files: tuple[NewAttachment, ...] = ()
     ends: NeedsInput | Failed | None = None
     wait: Wait | None = None
@@ -173,12 +164,10 @@ def _schema(shape: type[Struct]) -> dict[str, Any]:
 
 
 class Shown(Struct, frozen=True):
-    """What a model is shown of a tool's parameters; it may still give those that are left out.
-
-    `words` are the values that this agent may give if the schema alone would allow more.
-    """
+    """What a model is shown of a tool's parameters; it may still give those that are left out."""
 
     without: tuple[str, ...] = ()
+    # By parameter, the values that this agent may give, if the schema alone would allow more.
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 

@@ -91,10 +91,7 @@ async def catalog_for(
     db: Database, services: ToolServices, access: Access, agent_id: str,
     aside: Callable[[], AbstractContextManager[None]],
 ) -> Catalog:  # fmt: skip
-    """Return every tool that the runs of an agent may have.
-
-    Its servers are started if necessary; the wait for them happens inside `aside`.
-    """
+    """Return every tool that an agent's runs may have, starting its servers; the wait for them is inside `aside`."""
     connectors = services.connectors
     if connectors is None or not connectors.is_configured:
         return CATALOG
@@ -122,7 +119,6 @@ def known_catalog(services: ToolServices, account_slug: str, agent: Agent) -> Ca
 # Most runs of an agent get the same lists as the run before.
 @lru_cache(maxsize=64)
 def catalog_with(lists: tuple[ToolList, ...]) -> Catalog:
-    """Return our tools and those of servers."""
     return CATALOG.with_tools(tuple(_connected(tool) for one in lists for tool in one.tools)) if lists else CATALOG
 
 

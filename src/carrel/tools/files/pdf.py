@@ -42,7 +42,6 @@ class PdfText(Struct, frozen=True):
 
     @property
     def has_all(self) -> bool:
-        """Whether all pages were read."""
         return len(self.texts) == self.pages
 
 

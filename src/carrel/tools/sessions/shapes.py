@@ -1,7 +1,4 @@
-"""The result types of the tools, from which their schemas are made.
-
-The HTTP API extends the row of a session with more fields.
-"""
+"""The results of the session tools, from which their schemas are made; the HTTP API adds fields to a session's row."""
 
 from typing import Literal
 
