@@ -63,7 +63,7 @@ class Connection(Struct, frozen=True):
     settings: GatewaySettings
 
     @property
-    def is_shown_calls(self) -> bool:
+    def shows_earlier_calls(self) -> bool:
         """Whether the model is shown the tool calls of earlier runs; false if its server keeps the history itself."""
         keeps_history = self.settings.history == "gateway" or self.settings.kind == "openclaw"
         return self.gateway.takes_context and not keeps_history
@@ -147,9 +147,9 @@ def read_short_snapshot(
 ) -> Snapshot | None:  # fmt: skip
     """Read a snapshot if the session is short and has no files, so that a short read is enough; else None.
 
-    `before` is an earlier one of this claim, if there is one, and `history` what its history is expected to be.
+    `before` is an earlier one of this claim, if there is one; `history` is how its history will probably be read.
     """
-    _read_ahead(tx, claim, before, history)
+    _prefetch(tx, claim, before, history)
     run = run_by_id(tx, claim.access, claim.id)
     if run is None or run.attached():
         return None
@@ -158,7 +158,7 @@ def read_short_snapshot(
     return _read(tx, claim, run, services, connections, before, catalog, is_short=True)
 
 
-def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None, history: HistoryRead | None) -> None:
+def _prefetch(tx: Tx, claim: Claim, before: Snapshot | None, history: HistoryRead | None) -> None:
     """Read in one batch what every snapshot needs."""
     access, key = claim.access, claim.session_key
     of_run = (lambda: run_by_id(tx, access, claim.id), lambda: is_planning(tx, access, key))
@@ -188,7 +188,7 @@ def read_snapshot(
     before: Snapshot | None = None, catalog: Catalog = CATALOG,
 ) -> Snapshot:  # fmt: skip
     """Read everything a step of this claim needs; ClaimLost when the claim is over."""
-    _read_ahead(tx, claim, before, None)
+    _prefetch(tx, claim, before, None)
     run = run_by_id(tx, claim.access, claim.id)
     snapshot = _read(tx, claim, run, services, connections, before, catalog)
     assert snapshot is not None, "only a short read ends before it has everything"
@@ -199,7 +199,7 @@ def _read(
     tx: Tx, claim: Claim, run: Run | None, services: ToolServices, connections: Mapping[str, Connection],
     before: Snapshot | None, catalog: Catalog, *, is_short: bool = False,
 ) -> Snapshot | None:  # fmt: skip
-    """Read a snapshot; None where it has files and `is_short`."""
+    """Read a snapshot; with `is_short`, None for a run with files."""
     access = claim.access
     if run is None or run.state != "running" or run.claim_no != claim.claim_no or run.stopping is not None:
         raise ClaimLost(claim.id)
@@ -215,7 +215,7 @@ def _read(
     connection = connection_of(connections, agent, extras.replays)
     catalog = CODING_CATALOG if connection.is_coding_agent else catalog
     toolset = toolset_for(catalog, caller, extras.function_names)
-    history = HistoryRead(session.id, seen_tool_entries(tx, seen) if connection.is_shown_calls else ("FALSE", {}))
+    history = HistoryRead(session.id, seen_tool_entries(tx, seen) if connection.shows_earlier_calls else ("FALSE", {}))
     earlier, unread = history.of(tx, run)
     if unheard:
         told, note = _beside_message(tx, caller, run, lane, toolset, connection, earlier)
@@ -271,8 +271,8 @@ def as_agent(
 def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapshot | None:
     """Read what may have changed since an earlier snapshot of the same claim.
 
-    Agent, account, lane, session and connection stay what they were when the claim was made: a change of their settings
-    holds from the next claim on. Plan mode may be entered or left during a turn, which changes the toolset.
+    Agent, account, lane, session and connection stay as they were when the claim was made: changes of their settings
+    take effect with the next claim. Plan mode may be entered or left during a turn, which changes the toolset.
     """
     access, connection, kind = run.access, before.connection, before.connection.settings.kind
     own = own_entries(tx, access, run.id)

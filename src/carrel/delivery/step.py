@@ -95,7 +95,7 @@ def prepare(
             fence(tx, claim)
             return refused
         _prefetch_first_step(tx, claim, snapshot, request.model)
-        # Counted first, since it is waited for: what is written below then travels with the commit.
+        # Counted first, because its answer is waited for; what is written below is then sent with the commit.
         limited = count_run(tx, claim, request.model) or rules.any
     end = _write_message(tx, claim, snapshot, request)
     if end is not None:
@@ -162,7 +162,7 @@ def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
 
 
 def _prefetch_first_step(tx: Tx, claim: Claim, snapshot: Snapshot, model: str) -> None:
-    """Do in one batch what the first step of a run waits for."""
+    """Execute in one batch the statements whose answers the first step of a run waits for."""
     access, key = claim.access, snapshot.run.session_key
     # Opening and closing lock the lane, the fence locks the run: the lane comes first, as everywhere.
     tx.prefetch(

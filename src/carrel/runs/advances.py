@@ -9,7 +9,7 @@ from carrel.storage import Tx
 
 
 def advance(tx: Tx, access: Access, run_id: str) -> Run:
-    """Move a queued run one position up; one that was started before, or is about to start, stays."""
+    """Move a queued run one position up; one that is about to start, or has started before, is not overtaken."""
     known = store.run_by_id(tx, access, run_id)
     assert known is not None, "the caller has found it"
     lock_lane(tx, access, known.key)

@@ -84,7 +84,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
 
 
 def reads_to_enter(tx: Tx, access: Access, key: SessionKey) -> tuple[Callable[[], object], ...]:
-    """Return what `deliver` reads of a lane, for callers that prefetch it with more: a lock, then a number."""
+    """Return the reads with which `deliver` begins, for callers that prefetch them with their own: a lock, a number."""
     return (lambda: queue_store.hold_entry(tx, access, str(key)), tx.tick)
 
 

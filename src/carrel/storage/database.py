@@ -66,12 +66,11 @@ class Tx(Protocol):
         """Execute at the end of this unit of work, in one batch with everything deferred under the same SQL."""
 
     def prefetch(self, *reads: Callable[[], object]) -> None:
-        """Prefetch: run the first statement of each of these functions now, in this order.
+        """Execute the first statement of each of these functions now, in this order.
 
-        On PostgreSQL this takes one round trip for all of them. A later statement takes its answer from there, once,
-        unless something was written in between; what was prefetched before is not read again. `tick` may be among them:
-        its number is kept whatever is written, and is drawn after the statements before it, so after the locks that
-        they take.
+        On PostgreSQL this is one round trip for all of them. When the same statement is executed later, it gets the
+        answer that was prefetched, once, unless something was written in between. `tick` may be among the functions:
+        its number is kept whatever is written, and is drawn after the locks that the statements before it take.
         """
 
     def cached(self, name: Hashable, read: Callable[[], T]) -> T:
@@ -81,7 +80,7 @@ class Tx(Protocol):
         """
 
     def invalidate(self) -> None:
-        """Drop what was read `cached` and the numbers that were drawn ahead, so that both are read again."""
+        """Drop cached values and numbers that were drawn ahead, so that both are read again."""
 
     def attempt(self, work: Callable[[], T]) -> T:
         """Do a part of this unit of work; an error rolls back this part only and is raised here."""
@@ -178,20 +177,20 @@ class CommonTx(Tx):
         self._chance = chance
         self._observers = observers
         self.woken = Counter()
-        self._known: dict[Hashable, Any] = {}
+        self._cache: dict[Hashable, Any] = {}
 
     def value(self, sql: str, access: InAccount | None = None, /, **values: object) -> Any | None:
         row = self.one(sql, access, **values)
         return row[0] if row else None
 
     def cached(self, name: Hashable, read: Callable[[], T]) -> T:
-        if name not in self._known:
-            self._known[name] = read()
-        known: T = self._known[name]
-        return known
+        if name not in self._cache:
+            self._cache[name] = read()
+        value: T = self._cache[name]
+        return value
 
     def invalidate(self) -> None:
-        self._known.clear()
+        self._cache.clear()
 
     def new_id(self, prefix: str) -> str:
         return self._ids.new(prefix)

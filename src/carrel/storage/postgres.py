@@ -75,7 +75,7 @@ class PostgresDatabase(CommonDatabase):
             urgent: LongReads(lambda: Statements(connect(url, durability)), threads)
             for urgent, threads in ((True, limits.LONG_READERS_POSTGRES), (False, limits.PATIENT_READERS_POSTGRES))
         }
-        self._ringer = Ringer(lambda: connect(url, durability), self._heard)
+        self._ringer = Ringer(lambda: connect(url, durability), self._on_bells)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
@@ -132,7 +132,7 @@ class PostgresDatabase(CommonDatabase):
         for connection in self._connections:
             connection.close()
 
-    def _heard(self, names: set[str] | None) -> None:
+    def _on_bells(self, names: set[str] | None) -> None:
         """Ring the bells that another process rang; all of them if it is not known which."""
         self._loop.call_soon_threadsafe(self._ring, names)
 
@@ -182,18 +182,18 @@ class PostgresDatabase(CommonDatabase):
         statements = self._connection()
         statements.begin(*BEGIN)
         tx = self._tx(statements)
-        landings: list[CommitCallback] = []
+        callbacks: list[CommitCallback] = []
         try:
             result = work(tx)
             for bell in tx.woken.keys() & self._hooks.keys():
-                landings += filter(None, [self._hooks[bell](tx)])
+                callbacks += filter(None, [self._hooks[bell](tx)])
             tx.commit()
         except BaseException:
-            self._loop.call_soon_threadsafe(self._land, landings, set[str](), False)
+            self._loop.call_soon_threadsafe(self._finish, callbacks, set[str](), False)
             statements.end()
             raise
         # Scheduled from here, because the caller may be gone.
-        self._loop.call_soon_threadsafe(self._land, landings, set(tx.woken), True)
+        self._loop.call_soon_threadsafe(self._finish, callbacks, set(tx.woken), True)
         if tx.woken:
             self._ringer.announce(set(tx.woken))
         if self._statistics.is_due():
@@ -207,9 +207,9 @@ class PostgresDatabase(CommonDatabase):
             # Without statistics everything works, only slower; the next look tries again.
             log_trouble(_log, "statistics_failed", error)
 
-    def _land(self, landings: list[CommitCallback], woken: set[str], committed: bool) -> None:
-        for landing in landings:
-            landing(committed)
+    def _finish(self, callbacks: list[CommitCallback], woken: set[str], committed: bool) -> None:
+        for callback in callbacks:
+            callback(committed)
         self._ring(woken)
 
     def _read(self, work: Callable[[Tx], T]) -> T:

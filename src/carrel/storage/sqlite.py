@@ -47,12 +47,12 @@ class SqliteTx(CommonTx):
         self._clock = clock
         self.now = 0
         self.ticks = 0
-        self._later: dict[str, list[Sequence[object]]] = {}
+        self._deferred: dict[str, list[Sequence[object]]] = {}
 
     def begin(self) -> None:
         """Begin a new unit of work at the present time."""
-        self._later.clear()
-        self._known.clear()
+        self._deferred.clear()
+        self._cache.clear()
         self.now = self._clock.now_ms()
 
     def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
@@ -87,19 +87,19 @@ class SqliteTx(CommonTx):
         if access is not None:
             values["account"] = access.account_id
         text, ordered = for_sqlite(sql)
-        self._later.setdefault(text, []).append(ordered(values))
+        self._deferred.setdefault(text, []).append(ordered(values))
 
     def prefetch(self, *reads: Callable[[], object]) -> None:
         """Do nothing: prefetching saves no time here."""
 
     def finish(self) -> None:
         """Execute what was deferred."""
-        for text, rows in self._later.items():
+        for text, rows in self._deferred.items():
             self._cursor.executemany(text, rows)
-        self._later.clear()
+        self._deferred.clear()
 
     def attempt(self, work: Callable[[], T]) -> T:
-        woken, later = self.woken.copy(), {text: list(rows) for text, rows in self._later.items()}
+        woken, deferred = self.woken.copy(), {text: list(rows) for text, rows in self._deferred.items()}
         self._cursor.execute("SAVEPOINT part")
         try:
             return work()
@@ -107,7 +107,7 @@ class SqliteTx(CommonTx):
             # SQLite may have ended the transaction itself.
             if self._connection.in_transaction:
                 self._cursor.execute("ROLLBACK TO part")
-            self.woken, self._later = woken, later
+            self.woken, self._deferred = woken, deferred
             self.invalidate()
             raise
         finally:
@@ -184,7 +184,7 @@ class SqliteDatabase(CommonDatabase):
             urgent: LongReads(lambda: open_file(path, durability), threads)
             for urgent, threads in ((True, LONG_READERS_SQLITE), (False, PATIENT_READERS_SQLITE))
         }
-        self._landings: list[CommitCallback] = []
+        self._callbacks: list[CommitCallback] = []
         self._collected: list[_Work] = []
         # Whether changes were committed together last, so that others are likely to follow soon.
         self._is_busy = False
@@ -256,8 +256,8 @@ class SqliteDatabase(CommonDatabase):
             if group:
                 committed = self._commit(group)
                 woken, self._write_tx.woken = self._write_tx.woken, Counter()
-                landings, self._landings = self._landings, []
-                self._loop.call_soon_threadsafe(self._answer, group, woken, landings, committed)
+                callbacks, self._callbacks = self._callbacks, []
+                self._loop.call_soon_threadsafe(self._answer, group, woken, callbacks, committed)
 
     def _next_group(self) -> tuple[list[_Work], bool]:
         group = self._queue.get()
@@ -304,7 +304,7 @@ class SqliteDatabase(CommonDatabase):
                 if not do(connection, tx, item):
                     connection.execute("ROLLBACK")
                     return False
-            self._ride()
+            self._run_hooks()
             if tx.ticks != ticks:
                 connection.execute("UPDATE ticks SET value = ?", (tx.ticks,))
             connection.execute("COMMIT")
@@ -314,16 +314,18 @@ class SqliteDatabase(CommonDatabase):
             raise
         return True
 
-    def _ride(self) -> None:
+    def _run_hooks(self) -> None:
         for bell in self._write_tx.woken.keys() & self._hooks.keys():
             item = _Work(self._hooks[bell])
             _do_guarded(self._writing, self._write_tx, item)
             if item.error is not None:
                 _log.error("commit_hook_failed", exc_info=item.error, extra={"bell": bell})
             elif item.result is not None:
-                self._landings.append(cast(CommitCallback, item.result))
+                self._callbacks.append(cast(CommitCallback, item.result))
 
-    def _answer(self, group: list[_Work], woken: Counter[str], landings: list[CommitCallback], committed: bool) -> None:
+    def _answer(
+        self, group: list[_Work], woken: Counter[str], callbacks: list[CommitCallback], committed: bool
+    ) -> None:
         self._is_busy = len(group) > 1
         for item in group:
             if item.future is None or item.future.done():
@@ -332,8 +334,8 @@ class SqliteDatabase(CommonDatabase):
                 item.future.set_result(item.result)
             else:
                 item.future.set_exception(item.error)
-        for landing in landings:
-            landing(committed)
+        for callback in callbacks:
+            callback(committed)
         for name in woken:
             self._bells[name].ring()
 
