@@ -364,7 +364,7 @@ BOARD = (
     ),
     Mutant(
         "searches take the readers of turns",
-        "storage/sqlite.py",
+        "storage/database.py",
         "self._long_reads[urgent].run(partial",
         "self._long_reads[True].run(partial",
         "tests/storage/test_long_reads.py",

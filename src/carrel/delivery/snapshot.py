@@ -69,6 +69,11 @@ class Connection(Struct, frozen=True):
         return self.gateway.takes_context and not keeps_history
 
     @property
+    def is_model(self) -> bool:
+        """Whether it is a model: the built-in agent is none, and a remote agent is not sent what others said."""
+        return self.settings.kind != BUILTIN and self.gateway.takes_context
+
+    @property
     def is_coding_agent(self) -> bool:
         """Whether an agent behind it acts by itself, asks for permission, and works in a folder of its own."""
         return isinstance(self.gateway, AgentGateway)

@@ -7,12 +7,14 @@ happen while a transaction is open.
 import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from carrel.kernel import Chance, Code, Ids, Refusal
 from carrel.kernel.limits import LONG_READ_SECONDS_MAX
 from carrel.storage.bells import Bell
+from carrel.storage.long_reads import ConnectionType, Deadline, LongReads
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -206,13 +208,15 @@ class CommonTx(Tx):
             observer(self, change)
 
 
-class CommonDatabase(Database):
+class CommonDatabase(Database, Generic[ConnectionType]):
     """What the databases of both engines have in common."""
 
     write_error: str | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, connect: Callable[[], ConnectionType], *, urgent_readers: int, patient_readers: int) -> None:
         self._loop = asyncio.get_running_loop()
+        # By whether they are urgent.
+        self._long_reads = {True: LongReads(connect, urgent_readers), False: LongReads(connect, patient_readers)}
         self._bells: defaultdict[str, Bell] = defaultdict(Bell)
         self._observers: Observers = {}
         self._hooks: dict[str, Callable[[Tx], CommitCallback | None]] = {}
@@ -226,6 +230,20 @@ class CommonDatabase(Database):
 
     def before_commit(self, bell: str, hook: Callable[[Tx], CommitCallback | None]) -> None:
         self._hooks[bell] = hook
+
+    async def long_read(
+        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True,
+        feed: bool = True,
+    ) -> T:  # fmt: skip
+        self._require_open()
+        return await self._long_reads[urgent].run(partial(self._long_read, work, feed), seconds_max)
+
+    def _long_read(self, work: Callable[[LongTx], T], feed: bool, connection: ConnectionType, deadline: Deadline) -> T:
+        raise AssertionError("each engine reads in its own way")
+
+    async def _close_readers(self) -> None:
+        for readers in self._long_reads.values():
+            await asyncio.to_thread(readers.close)
 
     def _require_open(self) -> None:
         if self._closed:

@@ -23,7 +23,7 @@ from carrel.storage.bell_relay import Ringer
 from carrel.storage.bells import FEED
 from carrel.storage.database import CommitCallback, CommonDatabase, LongTx, Row, Tx
 from carrel.storage.dialect import script_for
-from carrel.storage.long_reads import Deadline, LongReads, Workers
+from carrel.storage.long_reads import Deadline, Workers
 from carrel.storage.postgres_transaction import BEGIN, Horizon, LongPostgresTx, PostgresTx
 from carrel.storage.schema import pending
 from carrel.storage.statements import Connection, Statements
@@ -49,13 +49,16 @@ _UNKNOWN = (
 )
 
 
-class PostgresDatabase(CommonDatabase):
+class PostgresDatabase(CommonDatabase[Statements]):
     """The shared store of several processes."""
 
     engine = "postgresql"
 
     def __init__(self, url: str, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
-        super().__init__()
+        super().__init__(
+            lambda: Statements(connect(url, durability)), urgent_readers=limits.LONG_READERS_POSTGRES,
+            patient_readers=limits.PATIENT_READERS_POSTGRES,
+        )  # fmt: skip
         self._url = url
         self._durability = durability
         self._clock, self._ids, self._chance = clock, ids, chance
@@ -70,11 +73,6 @@ class PostgresDatabase(CommonDatabase):
                 migrate_postgres(connection)
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
-        # By whether they are urgent.
-        self._long_reads = {
-            urgent: LongReads(lambda: Statements(connect(url, durability)), threads)
-            for urgent, threads in ((True, limits.LONG_READERS_POSTGRES), (False, limits.PATIENT_READERS_POSTGRES))
-        }
         self._ringer = Ringer(lambda: connect(url, durability), self._on_bells)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
@@ -89,13 +87,6 @@ class PostgresDatabase(CommonDatabase):
     async def read(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
         return await self._workers.do(partial(self._read, work))
-
-    async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = limits.LONG_READ_SECONDS_MAX, urgent: bool = True,
-        feed: bool = True,
-    ) -> T:  # fmt: skip
-        self._require_open()
-        return await self._long_reads[urgent].run(partial(self._long_read, work, feed), seconds_max)
 
     def _long_read(self, work: Callable[[LongTx], T], feed: bool, statements: Statements, deadline: Deadline) -> T:
         now = self._clock.now_ms()
@@ -126,8 +117,7 @@ class PostgresDatabase(CommonDatabase):
         self._closed = True
         # Finish accepted work first, so that the bells it rings are still announced.
         await asyncio.to_thread(self._workers.close)
-        for readers in self._long_reads.values():
-            await asyncio.to_thread(readers.close)
+        await self._close_readers()
         await asyncio.to_thread(self._ringer.close)
         for connection in self._connections:
             connection.close()

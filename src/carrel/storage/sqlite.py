@@ -9,7 +9,6 @@ import asyncio
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
 from logging import getLogger
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -18,10 +17,10 @@ from typing import TypeVar, cast
 import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_SQLITE, PATIENT_READERS_SQLITE
+from carrel.kernel.limits import LONG_READERS_SQLITE, PATIENT_READERS_SQLITE
 from carrel.storage.database import CommitCallback, CommonDatabase, CommonTx, InAccount, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite
-from carrel.storage.long_reads import Deadline, LongReads
+from carrel.storage.long_reads import Deadline
 from carrel.storage.sqlite_file import copy_file, migrate_file, open_file
 
 T = TypeVar("T")
@@ -163,13 +162,16 @@ class _Work:
         self.error: BaseException | None = None
 
 
-class SqliteDatabase(CommonDatabase):
+class SqliteDatabase(CommonDatabase[apsw.Connection]):
     """The embedded store."""
 
     engine = "sqlite"
 
     def __init__(self, path: Path, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
-        super().__init__()
+        super().__init__(
+            lambda: open_file(path, durability), urgent_readers=LONG_READERS_SQLITE,
+            patient_readers=PATIENT_READERS_SQLITE,
+        )  # fmt: skip
         self.path = path
         self._writing = open_file(path, durability)
         migrate_file(self._writing)
@@ -179,11 +181,6 @@ class SqliteDatabase(CommonDatabase):
         self._reading = open_file(path, durability)
         self._read_tx = ShortSqliteTx(self._reading, clock, ids, chance, self._observers)
         self._sources = (clock, ids, chance)
-        # By whether they are urgent.
-        self._long_reads = {
-            urgent: LongReads(lambda: open_file(path, durability), threads)
-            for urgent, threads in ((True, LONG_READERS_SQLITE), (False, PATIENT_READERS_SQLITE))
-        }
         self._callbacks: list[CommitCallback] = []
         self._collected: list[_Work] = []
         # Whether changes were committed together last, so that others are likely to follow soon.
@@ -215,15 +212,7 @@ class SqliteDatabase(CommonDatabase):
         self._require_open()
         return _look(self._reading, self._read_tx, work)
 
-    async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True,
-        feed: bool = True,
-    ) -> T:  # fmt: skip
-        """Do `work` on another connection, in a thread."""
-        self._require_open()
-        return await self._long_reads[urgent].run(partial(self._long_read, work), seconds_max)
-
-    def _long_read(self, work: Callable[[LongTx], T], connection: apsw.Connection, deadline: Deadline) -> T:
+    def _long_read(self, work: Callable[[LongTx], T], feed: bool, connection: apsw.Connection, deadline: Deadline) -> T:
         tx = LongSqliteTx(connection, *self._sources, self._observers)
         tx.deadline = deadline
         # The first ends a long-running statement, the second the work between two statements.
@@ -244,8 +233,7 @@ class SqliteDatabase(CommonDatabase):
         self._hand_over(0)
         self._queue.put(None)
         await asyncio.to_thread(self._writer.join)
-        for readers in self._long_reads.values():
-            await asyncio.to_thread(readers.close)
+        await self._close_readers()
         self._reading.close()
         self._writing.close()
 

@@ -1,6 +1,5 @@
 """The tools of the board: search it, read one topic, task or entry, write a note, and change a task."""
 
-from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -9,13 +8,13 @@ from msgspec import UNSET, Meta, UnsetType, structs
 from carrel import board
 from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, depth_named, key_named
 from carrel.journal import clean
-from carrel.kernel import Refusal, SessionKey, invalid, limits
+from carrel.kernel import SessionKey, invalid, limits
 from carrel.kernel.fields import AnySession, Id
 from carrel.memory import Reader
 from carrel.storage import Database, Tx
 from carrel.tools.memory.readers import context_reader
 from carrel.tools.model import Caller, Params, Result, Shown, Tool, answer, give_read, read_before
-from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, level, moment
+from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, level, lock_task, moment
 from carrel.tools.tasks.shapes import TaskResult, first_that_fit, result_of, task_result
 from carrel.tools.tool_rules import require_part
 from carrel.topics import TopicShape, readable_topic
@@ -192,12 +191,6 @@ def _update_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> Result:
     return task_result(tx, caller.access, changed.task)
 
 
-def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
-    """Lock the task that a call changes; one that the caller may not read is refused where the call is recorded."""
-    with suppress(Refusal):
-        readable_task(tx, caller.access, params.id, hold=True)
-
-
 BOARD_TOOLS = (
     Tool("clawboard_search", "search the board",
          "Search topics, tasks, entries and notes of the board by words and by meaning, best first.",
@@ -220,5 +213,5 @@ BOARD_TOOLS = (
          "write", CreateNote, _create_note, LogResult, shown=Shown(without=("topicId", "taskId"))),
     Tool("clawboard_update_task", "change a task of the board",
          "Change a task of the board: status, priority, due date, pinned, snoozed until, tags.",
-         "write", UpdateBoardTask, _update_task, TaskResult, lock=_lock_task, right="change"),
+         "write", UpdateBoardTask, _update_task, TaskResult, lock=lock_task, right="change"),
 )  # fmt: skip
