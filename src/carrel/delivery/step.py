@@ -347,14 +347,16 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prep
             _write_question(tx, snapshot, asked.question, details)
             return Result(value={}, ends=asked)
         if not (decision.details or {})[APPROVAL]:
-            text, result = refuse_call(tx, snapshot.caller, key, name, decision.content)
-            forget_arguments(tx, snapshot.access, call)
-            write_result(tx, snapshot, call, text, result)
-            return result
-    text, result = call_tool(tx, snapshot.toolset, snapshot.caller, key, name, arguments, prepared)
+            return keep_result(tx, snapshot, call, *refuse_call(tx, snapshot.caller, key, name, decision.content))
+    made = call_tool(tx, snapshot.toolset, snapshot.caller, key, name, arguments, prepared)
+    return keep_result(tx, snapshot, call, *made)
+
+
+def keep_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> Result:
+    """Write the result of a call that was made, unless it waits for another run; return it."""
     forget_arguments(tx, snapshot.access, call)
     if result.wait is None:
-        write_result(tx, snapshot, call, text, result)
+        _write_result(tx, snapshot, call, text, result)
     return result
 
 
@@ -363,11 +365,11 @@ def finish_call(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry) -> Result
     fence(tx, claim)
     # The unfiltered catalog: what was begun is finished even if plan mode has hidden the tool since.
     text, result = finish_waiting(tx, snapshot.catalog, snapshot.caller, call_key(call))
-    write_result(tx, snapshot, call, text, result)
+    _write_result(tx, snapshot, call, text, result)
     return result
 
 
-def write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
+def _write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
     """Write the entry with the result of a call, and the question if the call ends the turn with one."""
     details = {name: (call.details or {})[name] for name in ("callId", "name", "step")}
     files = tuple(insert_attachment(tx, snapshot.access, file) for file in result.files)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct, structs
@@ -30,6 +30,20 @@ class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
 
     # The parameter that names a task, if any; a title that only one task has names it too.
     TASK: ClassVar[str] = "task_id"
+
+
+class FreeParams(Params, frozen=True, kw_only=True):
+    """The parameters of a tool that somebody else checks."""
+
+    values: dict[str, Any]
+
+    @classmethod
+    def read(cls, arguments: str, called: str) -> Self:
+        """Decode the arguments that the model wrote, which must be an object."""
+        try:
+            return cls(values=msgspec.json.decode(arguments or "{}", type=dict[str, Any]))
+        except msgspec.MsgspecError as error:
+            raise Refusal(Code.INVALID_PARAMS, f"{called}: the arguments must be a JSON object.") from error
 
 
 class NoChannelThread(Exception):
