@@ -11,14 +11,13 @@ from carrel.storage import Tx
 
 
 class GatewayHistory(Struct, frozen=True, kw_only=True):
-    """What the gateway knows: the session up to entry `session_seq`, and the run up to its entry `run_seq`.
-
-    What was sent at `lost_at` has no known answer. `remote_id` is the session at a coding agent.
-    """
+    """What the gateway knows: the session up to entry `session_seq`, and the run up to its entry `run_seq`."""
 
     session_seq: int = -1
     run_seq: int = -1
+    # When the step was sent whose answer is not known.
     lost_at: int | None = None
+    # The session at a coding agent.
     remote_id: str = ""
 
     def unsaid(self, own: list[Entry]) -> list[Entry]:

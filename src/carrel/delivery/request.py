@@ -37,13 +37,10 @@ ANY_MODEL = "default"
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """A request, to the byte, and how much of the transcript it shows.
-
-    `message_at` is the position of the run's newest message in the input; it `is_request` if a person or a program
-    wrote it. `only_talk`: the sender added nothing that takes a part of the model's context window.
-    """
+    """A request, to the byte, and how much of the transcript it shows."""
 
     body: bytes
+    # The position of the run's newest message in the input, and whether a person or a program wrote it.
     message_at: int | None
     is_request: bool
     model: str
@@ -52,6 +49,7 @@ class Request(Struct, frozen=True, kw_only=True):
     shown_chars: int
     history_shown: int
     history_omitted: int
+    # Whether the sender added nothing else that takes up the model's context window.
     only_talk: bool
     context: Context
 

@@ -19,7 +19,7 @@ import psycopg
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits, log_trouble
 from carrel.kernel.limits import ANALYZED_ROWS_MIN, WRITES_PER_LOOK_AT_STATISTICS
 from carrel.storage.backup import copy_to_sqlite
-from carrel.storage.bell_relay import Ringer
+from carrel.storage.bell_relay import BellRelay
 from carrel.storage.bells import FEED
 from carrel.storage.database import CommitCallback, CommonDatabase, LongTx, Row, Tx
 from carrel.storage.dialect import script_for
@@ -73,7 +73,7 @@ class PostgresDatabase(CommonDatabase[Statements]):
                 migrate_postgres(connection)
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
-        self._ringer = Ringer(lambda: connect(url, durability), self._on_bells)
+        self._relay = BellRelay(lambda: connect(url, durability), self._on_bells)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
@@ -118,7 +118,7 @@ class PostgresDatabase(CommonDatabase[Statements]):
         # Finish accepted work first, so that the bells it rings are still announced.
         await asyncio.to_thread(self._workers.close)
         await self._close_readers()
-        await asyncio.to_thread(self._ringer.close)
+        await asyncio.to_thread(self._relay.close)
         for connection in self._connections:
             connection.close()
 
@@ -185,7 +185,7 @@ class PostgresDatabase(CommonDatabase[Statements]):
         # Scheduled from here, because the caller may be gone.
         self._loop.call_soon_threadsafe(self._finish, callbacks, set(tx.woken), True)
         if tx.woken:
-            self._ringer.announce(set(tx.woken))
+            self._relay.announce(set(tx.woken))
         if self._statistics.is_due():
             self._workers.add(self._gather_statistics)
         return result

@@ -1,6 +1,6 @@
-"""One description per table: its column list, INSERT, whole-row UPDATE, and the mapping between rows and structs.
+"""One description per table: its columns, INSERT, whole-row UPDATE, plain reads, and how its rows become structs.
 
-Stores write out nearly every other statement. These are computed once, when the store is imported.
+Stores write out nearly every other statement. What is here is computed once, when the store is imported.
 """
 
 from collections.abc import Callable, Iterable, Mapping
