@@ -27,6 +27,7 @@ class GatewayHistory(Struct, frozen=True, kw_only=True):
         return [entry for entry in own if entry.seq > self.run_seq and entry.role != "assistant"]
 
 
+_NOTHING_KNOWN = GatewayHistory()
 # The kinds of gateways that keep the history of a session; all others are sent it with every step.
 _KEEP_HISTORY = ("openclaw", "acp")
 
@@ -36,7 +37,7 @@ def read_gateway_history(
 ) -> GatewayHistory:
     """Return what a gateway of this kind knows under this address: everything before a step that it answered."""
     if kind not in _KEEP_HISTORY:
-        return GatewayHistory()
+        return _NOTHING_KNOWN
     if kind == "acp":
         return _at_coding_agent(tx, access, run_id, earlier, address)
     answered = answered_steps(tx, access, run_id, kind, address)

@@ -71,8 +71,9 @@ class Tx(Protocol):
         """Execute the first statement of each of these functions now, in this order.
 
         On PostgreSQL this is one round trip for all of them. When the same statement is executed later, it gets the
-        answer that was prefetched, once, unless something was written in between. `tick` may be among the functions:
-        its number is kept whatever is written, and is drawn after the locks that the statements before it take.
+        answer that was prefetched, once, unless something was written in between; until then it is not prefetched
+        again. `tick` may be among the functions: its number is kept whatever is written, and is drawn after the locks
+        that the statements before it take.
         """
 
     def cached(self, name: Hashable, read: Callable[[], T]) -> T:
