@@ -28,9 +28,9 @@ from carrel.tools import (
     Caller,
     ToolServices,
     begin_remote,
+    caller_at,
     catalog_for,
     end_remote,
-    run_caller,
     toolset_for,
 )
 from tests.harness.engine import Engine
@@ -93,7 +93,7 @@ async def _turn(engine: Engine, services: ToolServices) -> Call:
         agent, lane = agent_by_id(tx, engine.access, agent_id), lane_of(tx, engine.access, run.session_key)
         assert agent is not None, "it was made"
         assert lane is not None, "it has a run"
-        return run_caller(tx, services, engine.access, agent, lane, run, None)
+        return caller_at(tx, services, engine.access, agent, lane, run=run)
 
     caller = await engine.read(read)
     toolset = toolset_for(await catalog_for(engine.db, services, engine.access, agent_id, nullcontext), caller)

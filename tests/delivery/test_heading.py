@@ -5,7 +5,7 @@ from typing import Any, get_args
 import pytest
 from msgspec import structs
 
-from carrel.delivery.heading import GAP, tell
+from carrel.delivery.heading import GAP, task_heading
 from carrel.kernel.limits import SNIPPET_MESSAGE_CHARS_MAX
 from carrel.notices import NoticeType
 from carrel.runs import Run
@@ -39,7 +39,7 @@ def briefing(**more: Any) -> TaskBriefing:
 
 def heading(told: TaskBriefing, *, chars_max: int = 12_000, text: str = "Please begin.") -> str:
     """The heading of a message."""
-    return tell(told, structs.replace(RUN, text=text), chars_max, may_finish=False).heading
+    return task_heading(told, structs.replace(RUN, text=text), chars_max, may_finish=False).heading
 
 
 @requirement("S0.input.anchors", "S0.input.compact")
@@ -75,12 +75,12 @@ def test_a_heading_says_whether_one_author_wrote_all_of_the_message_or_several_d
 
 def test_a_message_that_notifies_nobody_is_anchored_without_a_notification() -> None:
     direct = structs.replace(RUN, provenance='{"kind":"external_user"}', provenance_kind="external_user")
-    told = tell(briefing(notice=None, message_id="ent_1"), direct, 12_000, may_finish=False)
+    told = task_heading(briefing(notice=None, message_id="ent_1"), direct, 12_000, may_finish=False)
     first, *_, last = told.heading.splitlines()
     assert first == "[message ent_1 · task task_1]"
     assert last == "Message from Ann (a person), at 1970-01-01 00:00 UTC, just now:"
     assert told.message_id is None
-    unnamed = tell(briefing(author="a person", notice=None), direct, 12_000, may_finish=False)
+    unnamed = task_heading(briefing(author="a person", notice=None), direct, 12_000, may_finish=False)
     assert unnamed.heading.splitlines()[-1] == "Message from a person, at 1970-01-01 00:00 UTC, just now:"
 
 

@@ -28,7 +28,7 @@ from carrel.outbox.posts import Channel
 from carrel.runs import Claim, Completed, Outcome, Run, run_by_id
 from carrel.sessions import lane_of
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Caller, Result, ToolServices, call_tool, finish_waiting, run_caller
+from carrel.tools import CATALOG, Caller, Result, ToolServices, call_tool, caller_at, finish_waiting
 from tests.harness.engine import Engine, open_engine
 
 ASKER = SessionKey.of("asker", "main")
@@ -88,7 +88,7 @@ class Talk:
         assert agent is not None
         assert lane is not None
         access = msgspec.structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
-        return run_caller(tx, self.services, access, agent, lane, run, None)
+        return caller_at(tx, self.services, access, agent, lane, run=run)
 
     def change_house(self, **changes: Any) -> None:
         """Change the services of the requester."""

@@ -20,7 +20,7 @@ from carrel.runs.model import Cancelled
 from carrel.runs.queue_store import next_due
 from carrel.sessions import LaneChange, change_lane, lane_of, make_lane
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Caller, ToolServices, lock_caller, prepare_call, run_caller
+from carrel.tools import CATALOG, Caller, ToolServices, caller_at, lock_caller, prepare_call
 from tests.harness.engine import MAIN, Engine, events_of_run, open_engine, until_found
 from tests.requirements.mark import requirement
 from tests.tools.spawning import settings_in
@@ -60,7 +60,7 @@ class Spawn:
             agent, lane = agent_by_id(tx, access, "main"), lane_of(tx, access, self.requester)
             assert agent is not None
             assert lane is not None
-            return run_caller(tx, self.services, access, agent, lane, None, None)
+            return caller_at(tx, self.services, access, agent, lane)
 
         caller, written = await self.engine.db.read(sit), json.dumps({"task": "count", "cleanup": cleanup})
         tool = CATALOG.find("sessions_spawn")

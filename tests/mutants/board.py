@@ -364,9 +364,9 @@ BOARD = (
     ),
     Mutant(
         "searches take the readers of turns",
-        "storage/sqlite.py",
-        "self._long_reads[urgent].run(work",
-        "self._long_reads[True].run(work",
+        "storage/database.py",
+        "self._long_reads[urgent].run(partial",
+        "self._long_reads[True].run(partial",
         "tests/storage/test_long_reads.py",
     ),
     Mutant(

@@ -12,7 +12,7 @@ def test_the_delay_before_a_retry_doubles_up_to_its_limit_with_full_jitter(attem
     assert retry_delay_ms(attempt, 0.0) == 1
     assert retry_delay_ms(attempt, 0.5) == bound_seconds * 500 + 1
     chance = random.Random(3)
-    drawn = [retry_delay_ms(attempt, chance) for _ in range(400)]
+    drawn = [retry_delay_ms(attempt, chance.random()) for _ in range(400)]
     assert all(0 < delay <= bound_seconds * 1000 for delay in drawn)
     assert min(drawn) < bound_seconds * 100
     assert max(drawn) > bound_seconds * 900

@@ -10,9 +10,11 @@ from carrel.kernel.settings import RunsSettings, SessionsSettings, Settings
 from carrel.runs import retire_agent
 from carrel.runs.pruner import prune
 from carrel.sessions import (
+    NewChild,
     Session,
     close_generation,
     generations_of,
+    insert_child,
     insert_lane,
     lane_of,
     open_generation,
@@ -141,7 +143,7 @@ async def test_a_run_that_starts_while_its_lane_is_brought_back_leaves_one_gener
 @requirement("S2.spawn.archive")
 async def test_a_sub_agent_that_was_brought_back_is_not_archived_again_at_once(sqlite_url: str) -> None:
     async with open_engine(sqlite_url) as engine:
-        await engine.db.write(lambda tx: insert_lane(tx, engine.access, CHILD, spawned_by=str(MAIN)))
+        await engine.db.write(lambda tx: insert_child(tx, engine.access, NewChild(key=CHILD, spawned_by=MAIN)))
         await hear(engine, CHILD)
         for minutes, archived in ((61, True), (0, False), (61, True)):
             engine.advance(minutes * 60)

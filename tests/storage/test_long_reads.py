@@ -3,9 +3,8 @@
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import ExitStack, asynccontextmanager
-from typing import Any
 
 import pytest
 
@@ -81,13 +80,9 @@ async def test_a_read_whose_caller_has_gone_stops(engine: Engine) -> None:
 
 
 @asynccontextmanager
-async def one_reader(read: Callable[[Deadline], str]) -> AsyncIterator[LongReads[ExitStack]]:
-    """Long reads on a single connection, where `read` is what is done with it."""
-
-    def do(_connection: ExitStack, _work: object, deadline: Deadline) -> Any:
-        return read(deadline)
-
-    reads = LongReads(ExitStack, do, threads=1)
+async def one_reader() -> AsyncIterator[LongReads[ExitStack]]:
+    """Long reads on a single connection."""
+    reads: LongReads[ExitStack] = LongReads(ExitStack, threads=1)
     try:
         yield reads
     finally:
@@ -104,14 +99,14 @@ async def test_a_cancellation_that_is_ahead_of_its_statement_is_repeated() -> No
         if attempts[-1] == "in time":
             cancelled.set()
 
-    def read(deadline: Deadline) -> str:
+    def read(_connection: ExitStack, deadline: Deadline) -> str:
         with deadline.cancelled_by(cancel):
             loop.call_soon_threadsafe(began.set)
             assert cancelled.wait(SECONDS_MAX)
         return "ended"
 
-    async with one_reader(read) as reads, asyncio.TaskGroup() as group:
-        reading = group.create_task(reads.run(runs, SECONDS_MAX))
+    async with one_reader() as reads, asyncio.TaskGroup() as group:
+        reading = group.create_task(reads.run(read, SECONDS_MAX))
         await within(began.wait())
         reading.cancel()
     assert attempts == ["too early", "in time"]
@@ -129,7 +124,7 @@ async def test_a_late_cancellation_does_not_end_the_next_read_on_the_connection(
             time.sleep(0)
         steps.append("cancelled")
 
-    def read(deadline: Deadline) -> str:
+    def read(_connection: ExitStack, deadline: Deadline) -> str:
         with deadline.cancelled_by(cancel):
             if not steps:
                 loop.call_soon_threadsafe(began.set)
@@ -137,12 +132,12 @@ async def test_a_late_cancellation_does_not_end_the_next_read_on_the_connection(
         steps.append("ended")
         return "ended"
 
-    async with one_reader(read) as reads:
+    async with one_reader() as reads:
         async with asyncio.TaskGroup() as group:
-            reading = group.create_task(reads.run(runs, SECONDS_MAX))
+            reading = group.create_task(reads.run(read, SECONDS_MAX))
             await within(began.wait())
             reading.cancel()
-        assert await reads.run(lambda _: "ended", SECONDS_MAX) == "ended"
+        assert await reads.run(read, SECONDS_MAX) == "ended"
     assert steps == ["cancelling", "cancelled", "ended", "ended"]
 
 

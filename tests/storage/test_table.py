@@ -123,3 +123,17 @@ async def test_structs_come_back_from_the_database_as_they_were_written(db: Data
     assert await db.read(stored) == [notes[0], changed]
     due = "SELECT due_at FROM notes WHERE account_id = :account AND id = 'b'"
     assert await db.read(lambda tx: [tx.one(due, MINE), tx.one(due, THEIRS)]) == [(5,), (None,)]
+
+
+async def test_a_table_reads_only_rows_of_the_account(db: Database) -> None:
+    def write(tx: Tx) -> None:
+        tx.run(CREATE)
+        for access in (MINE, THEIRS):
+            for name in ("a", "b"):
+                tx.run(NOTES.insert, access, due_at=None, **NOTES.values(Note(name, tags=(access.account_id,))))
+
+    await db.write(write)
+    found = await db.read(lambda tx: NOTES.all(tx, MINE, "id >= :first ORDER BY id DESC", first="a"))
+    assert found == [Note("b", tags=("acc_mine",)), Note("a", tags=("acc_mine",))]
+    assert await db.read(lambda tx: NOTES.one(tx, THEIRS, "id = :id", id="b")) == Note("b", tags=("acc_theirs",))
+    assert await db.read(lambda tx: NOTES.one(tx, MINE, "id = :id", id="c")) is None

@@ -14,7 +14,7 @@ from carrel.kernel import Access, SessionKey
 from carrel.kernel.settings import GatewaySettings, Settings, StorageSettings
 from carrel.sessions import Lane, lane_of, make_lane
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Caller, Preparation, Toolset, lock_caller, prepare_call, run_caller, toolset_for
+from carrel.tools import CATALOG, Caller, Preparation, Toolset, caller_at, lock_caller, prepare_call, toolset_for
 from tests.harness.server import Server, open_server
 
 
@@ -81,7 +81,7 @@ async def requester_at(server: Server, agent_id: str = "main", rest: str = "main
         agent, lane = agent_by_id(tx, access, agent_id), lane_of(tx, access, key)
         assert agent is not None
         assert lane is not None
-        return run_caller(tx, server.services.tool_services, access, agent, lane, None, None)
+        return caller_at(tx, server.services.tool_services, access, agent, lane)
 
     return Requester(server, await server.read(caller_of))
 

@@ -20,9 +20,9 @@ from carrel.tools import (
     ToolServices,
     Toolset,
     call_tool,
+    caller_at,
     lock_caller,
     prepare_call,
-    run_caller,
     toolset_for,
 )
 from carrel.work import NewTask, Task, create_task, post_message, readable_task
@@ -124,7 +124,7 @@ class TaskWorld:
         assert lane is not None
         access = structs.replace(run.access, kind="run", actor_id=agent.id, agent_id=agent.id, run_id=run.id)
         services = ToolServices(settings=Settings(), rules=self.engine.rules)
-        return run_caller(tx, services, access, agent, lane, run, None)
+        return caller_at(tx, services, access, agent, lane, run=run)
 
     async def counts(self) -> dict[str, int]:
         """Return how many rows everything has that a tool for tasks could write."""

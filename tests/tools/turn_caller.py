@@ -7,7 +7,7 @@ from carrel.agents import agent_by_id
 from carrel.runs import Run
 from carrel.sessions import Session, lane_of
 from carrel.storage import Tx
-from carrel.tools import CATALOG, Caller, Result, ToolServices, Toolset, call_tool, run_caller
+from carrel.tools import CATALOG, Caller, Result, ToolServices, Toolset, call_tool, caller_at
 from tests.harness.server import Server
 
 
@@ -38,4 +38,4 @@ def caller_of(tx: Tx, server: Server, run: Run, session: Session) -> Caller:
     assert agent is not None
     assert lane is not None
     services = ToolServices(settings=server.settings, rules=server.rules)
-    return run_caller(tx, services, server.access, agent, lane, run, session)
+    return caller_at(tx, services, server.access, agent, lane, run=run, session=session)

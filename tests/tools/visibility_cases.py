@@ -19,7 +19,7 @@ from carrel.kernel.settings import Settings
 from carrel.main.assembly import rules_of
 from carrel.sessions import lane_of
 from carrel.storage import Tx
-from carrel.tools import CATALOG, ToolServices, run_caller
+from carrel.tools import CATALOG, ToolServices, caller_at
 from tests.harness.engine import Engine, open_engine
 from tests.tools.second_opinion import Verdict, hidden_by, verdict_on
 from tests.tools.worlds import World, WorldLane, a_reference, make_world, random_settings
@@ -39,7 +39,7 @@ def ask(
     assert agent is not None
     access = msgspec.structs.replace(engine.access, kind="agent", actor_id=agent.id, agent_id=agent.id)
     tool_services = ToolServices(settings=settings, rules=rules_of(settings))
-    made_by = run_caller(tx, tool_services, access, agent, lane, None, None)
+    made_by = caller_at(tx, tool_services, access, agent, lane)
     found = CATALOG.find(tool)
     try:
         return found.act(tx, made_by, found.read_params(msgspec.json.encode(arguments).decode())).value

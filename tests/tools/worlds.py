@@ -23,7 +23,7 @@ from carrel.kernel.settings import (
     ToolsSessionsSettings,
     ToolsSettings,
 )
-from carrel.sessions import close_generation, insert_lane, open_generation
+from carrel.sessions import NewChild, close_generation, insert_child, insert_lane, open_generation
 from carrel.storage import Tx
 from tests.harness.tasks import ensure_task
 
@@ -81,7 +81,10 @@ def _rest(n: int, chance: random.Random) -> str:
 
 
 def _make_lane(tx: Tx, access: Access, key: SessionKey, parent: str | None, chance: random.Random) -> WorldLane:
-    insert_lane(tx, access, key, spawned_by=parent)
+    if parent is None:
+        insert_lane(tx, access, key)
+    else:
+        insert_child(tx, access, NewChild(key=key, spawned_by=SessionKey.stored(parent)))
     if key.task_id is not None:
         ensure_task(tx, access, key.task_id)
     sessions: list[str] = []

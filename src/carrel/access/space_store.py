@@ -5,7 +5,6 @@ from carrel.kernel import Access
 from carrel.storage import FLAG, Table, Tx
 
 _SPACES = Table("spaces", Space, codecs={"default_visible": FLAG})
-_SELECT = f"{_SPACES.select} WHERE account_id = :account"
 
 
 def insert_space(tx: Tx, access: Access, space: Space) -> bool:
@@ -14,7 +13,6 @@ def insert_space(tx: Tx, access: Access, space: Space) -> bool:
 
 
 def update_space(tx: Tx, access: Access, space: Space) -> None:
-    """Write a space's changed fields."""
     tx.run(_SPACES.update, access, **_SPACES.values(space))
 
 
@@ -24,19 +22,17 @@ def delete_space(tx: Tx, access: Access, space_id: str) -> bool:
 
 
 def space_by_id(tx: Tx, access: Access, space_id: str) -> Space | None:
-    """Return one space."""
-    return _SPACES.row(tx.one(f"{_SELECT} AND id = :id", access, id=space_id))
+    return _SPACES.one(tx, access, "id = :id", id=space_id)
 
 
 def all_spaces(tx: Tx, access: Access) -> list[Space]:
     """Return the account's spaces, oldest first."""
-    return _SPACES.rows(tx.all(f"{_SELECT} ORDER BY created_at, id", access))
+    return _SPACES.rows(tx.all(f"{_SPACES.select} WHERE account_id = :account ORDER BY created_at, id", access))
 
 
 def spaces_changed(tx: Tx, access: Access, after: int, upto: int) -> list[Space]:
     """Return the spaces whose newest change lies after one number and up to another, oldest change first."""
-    sql = f"{_SELECT} AND seq > :after AND seq <= :upto ORDER BY seq"
-    return _SPACES.rows(tx.all(sql, access, after=after, upto=upto))
+    return _SPACES.all(tx, access, "seq > :after AND seq <= :upto ORDER BY seq", after=after, upto=upto)
 
 
 def seed_edges(tx: Tx, access: Access, space_id: str) -> None:

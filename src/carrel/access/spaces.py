@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Literal
 
-from msgspec import UNSET, Struct, structs
+from msgspec import Struct, structs
 
 from carrel.access import space_store
 from carrel.access.model import Space, SpaceChange, SpaceShape
@@ -23,13 +23,11 @@ ResolvedFrom = Literal["spaceId", "boardKey", "entries", "routing"]
 
 
 class SpaceScope(Struct, frozen=True, kw_only=True):
-    """The spaces that a read covers: where it looks from, how that was determined, and what is visible there.
-
-    `allowed` is None if the read covers everything and the caller may see everything.
-    """
+    """The spaces that a read covers: where it looks from, how that was determined, and what is visible there."""
 
     source: str | None = None
     resolved_from: ResolvedFrom | None = None
+    # None if the read covers everything and the caller may see everything.
     allowed: tuple[str, ...] | None = None
 
     def narrowed_for(self, access: Access) -> tuple[str, ...] | None:
@@ -72,7 +70,7 @@ def make_space(
 def change_space(tx: Tx, access: Access, space_id: str, change: SpaceChange) -> Space:
     """Change fields of a space; changing `default_visible` changes no edge."""
     space = readable_space(tx, access, space_id)
-    given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
+    given = change.given()
     _check_name(given.get("name", space.name))
     if all(getattr(space, name) == value for name, value in given.items()):
         return space

@@ -14,8 +14,6 @@ _ACCOUNTS = Table("accounts", Account, key=("id",), codecs={"settings": _SETTING
 _USERS = Table("users", User)
 _TOKENS = Table("tokens", Token, codecs=_NAMES)
 _NEW_TOKENS = Table("tokens", NewToken, also=("secret_sha256", "created_at"), codecs=_NAMES)
-_SELECT_USERS = f"{_USERS.select} WHERE account_id = :account"
-_SELECT_LIVE = f"{_TOKENS.select} WHERE account_id = :account AND revoked_at IS NULL"
 _BEARER = (
     "a.id, a.slug, t.kind, t.id, t.name, t.agent_id, t.user_id, t.run_id, t.agent_ids, t.space_ids, t.last_used_at, "
     "t.expires_at, u.name, g.enabled, g.profile, r.state, r.space_ids, r.behalf"
@@ -116,12 +114,12 @@ def update_account(tx: Tx, access: Access, name: str, settings: dict[str, Any]) 
 
 def every_user(tx: Tx, access: Access) -> list[User]:
     """Return the account's users."""
-    return _USERS.rows(tx.all(f"{_SELECT_USERS} ORDER BY created_at, id", access))
+    return _USERS.rows(tx.all(f"{_USERS.select} WHERE account_id = :account ORDER BY created_at, id", access))
 
 
 def user_by_id(tx: Tx, access: Access, user_id: str) -> User | None:
     """Return one user."""
-    return _USERS.row(tx.one(f"{_SELECT_USERS} AND id = :id", access, id=user_id))
+    return _USERS.one(tx, access, "id = :id", id=user_id)
 
 
 def insert_user(tx: Tx, access: Access, user: User) -> bool:
@@ -130,12 +128,10 @@ def insert_user(tx: Tx, access: Access, user: User) -> bool:
 
 
 def update_user(tx: Tx, access: Access, user: User) -> None:
-    """Write a user's changed fields."""
     tx.run(_USERS.update, access, **_USERS.values(user))
 
 
 def slug_taken(tx: Tx, access: Access, slug: str, but: str) -> bool:
-    """Return whether another user of the account has that slug."""
     sql = "SELECT 1 FROM users WHERE account_id = :account AND slug = :slug AND id <> :but"
     return tx.one(sql, access, slug=slug, but=but) is not None
 
@@ -158,14 +154,13 @@ def insert_token(tx: Tx, access: Access, token_id: str, new: NewToken, secret_sh
 
 
 def token_by_id(tx: Tx, access: Access, token_id: str) -> Token | None:
-    """Return one live token."""
-    return _TOKENS.row(tx.one(f"{_SELECT_LIVE} AND id = :id", access, id=token_id))
+    return _TOKENS.one(tx, access, "revoked_at IS NULL AND id = :id", id=token_id)
 
 
 def live_tokens(tx: Tx, access: Access, *, after: str, limit: int) -> list[Token]:
     """Return the account's live tokens after an id, without those of runs."""
-    sql = f"{_SELECT_LIVE} AND kind <> 'run' AND id > :after ORDER BY id LIMIT :limit"
-    return _TOKENS.rows(tx.all(sql, access, after=after, limit=limit))
+    where = "revoked_at IS NULL AND kind <> 'run' AND id > :after ORDER BY id LIMIT :limit"
+    return _TOKENS.all(tx, access, where, after=after, limit=limit)
 
 
 def other_owner_tokens(tx: Tx, access: Access, token_id: str) -> int:
@@ -217,7 +212,6 @@ def insert_login(tx: Tx, access: Access, token_id: str, secret_sha256: str, expi
 
 
 def delete_login(tx: Tx, access: Access, secret_sha256: str) -> None:
-    """End a browser's sign-in."""
     sql = "DELETE FROM logins WHERE account_id = :account AND secret_sha256 = :digest"
     tx.run(sql, access, digest=secret_sha256)
 

@@ -2,16 +2,14 @@
 
 import re
 
-from msgspec import UNSET, Struct, structs
+from msgspec import Struct, structs
 
 from carrel.access import store
 from carrel.access.model import Role, User, UserChange
 from carrel.journal import About, append_event, json_text
-from carrel.kernel import Access, Code, Refusal, invalid, not_found
+from carrel.kernel import Access, Code, Refusal, invalid, is_agent_id, not_found
 from carrel.notifications import forget_mailbox
 from carrel.storage import Tx
-
-_SLUG = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
 class UserRemoved(Struct, frozen=True):
@@ -41,8 +39,7 @@ def change_user(tx: Tx, access: Access, user_id: str, change: UserChange) -> Use
     user = store.user_by_id(tx, access, user_id)
     if user is None:
         raise not_found("user")
-    given = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
-    changed = structs.replace(user, **given)
+    changed = structs.replace(user, **change.given())
     _check_slug(changed.slug)
     if store.slug_taken(tx, access, changed.slug, user.id):
         raise _taken(changed.slug)
@@ -68,7 +65,7 @@ def _append_updated(tx: Tx, access: Access, user_id: str) -> None:
 
 
 def _check_slug(slug: str) -> None:
-    if not _SLUG.fullmatch(slug):
+    if not is_agent_id(slug):
         message = "A slug must be 1 to 64 lower-case letters, digits, _ or -, starting with a letter or digit."
         raise invalid("slug", message)
 

@@ -65,7 +65,6 @@ def _append_updated(tx: Tx, access: Access, agent: Agent) -> None:
 
 
 def _wire(agent: Agent) -> dict[str, Any]:
-    """The agent as events show it."""
     names = zip(Profile.__struct_fields__, Profile.__struct_encode_fields__, strict=True)
     return {
         "id": agent.id,

@@ -69,7 +69,6 @@ def _keep_slug(tx: Tx, access: Access, slug: str, agent_id: str) -> None:
 
 
 def _agent(row: Row) -> Agent:
-    """The agent of a row of `_SELECT`."""
     agent, slugs = _TABLE.row(row[:-1]), (row[-1] or "").split()
     return structs.replace(agent, aliases=tuple(slug for slug in slugs if slug != agent.slug))
 

@@ -1,7 +1,4 @@
-"""Chats: which session a message from a browser, a terminal or a messenger is for.
-
-A transport points to one session; a message can name another. `carrel.sessions` has the sessions themselves.
-"""
+"""Chats: a message is for the session it names, or for the one that its browser, terminal or messenger points to."""
 
 from carrel.chats.addresses import ChatAddress, active_session, chat_session, name_chat, shared_key
 from carrel.chats.pointers import (

@@ -10,13 +10,11 @@ _NEWEST = (
 
 
 def pointer(tx: Tx, access: Access, transport: str) -> str | None:
-    """Return the key that a transport points to."""
     sql = "SELECT key FROM pointers WHERE account_id = :account AND transport = :transport"
     return tx.value(sql, access, transport=transport)
 
 
 def set_pointer(tx: Tx, access: Access, transport: str, key: str) -> None:
-    """Point a transport to a lane."""
     sql = (
         "INSERT INTO pointers (account_id, transport, key, updated_at) VALUES (:account, :transport, :key, :now) "
         "ON CONFLICT (account_id, transport) DO UPDATE SET key = excluded.key, updated_at = excluded.updated_at"
@@ -25,7 +23,6 @@ def set_pointer(tx: Tx, access: Access, transport: str, key: str) -> None:
 
 
 def transports_to(tx: Tx, access: Access, key: str) -> list[str]:
-    """Return the transports that point to a lane."""
     sql = "SELECT transport FROM pointers WHERE account_id = :account AND key = :key"
     return [row[0] for row in tx.all(sql, access, key=key)]
 

@@ -1,7 +1,4 @@
-"""Takes the turn of a run: snapshot, request, steps, receipts and live text.
-
-This room owns no queue and opens no connection.
-"""
+"""Takes the turn of a run: snapshot, request, steps, receipts and live text. It owns no queue and no connection."""
 
 from carrel.delivery.approvals import is_about_approval
 from carrel.delivery.context import ShownContext

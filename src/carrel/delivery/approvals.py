@@ -20,19 +20,13 @@ APPROVAL = "approval"
 
 
 def must_be_asked(agent: Agent, call: Entry) -> bool:
-    """Return whether the agent may use a tool only with approval, under any of its names.
-
-    A call of a coding agent is always a question: it asks for permission.
-    """
+    """Return whether a call needs approval, under any of its tool's names; what a coding agent asks for always does."""
     name = (call.details or {})["name"]
     return name in ACT_KINDS or CATALOG.needs_approval(name, agent.profile.tools)
 
 
 def question_of(agent: Agent, catalog: Catalog, call: Entry) -> NeedsInput:
-    """Return the question whether a call may be made: what it does in words, the tool's name, and its arguments.
-
-    People see this text on every surface.
-    """
+    """Return the question that people are asked about a call: what it does, the tool's name, and the arguments."""
     details = call.details or {}
     name = clip(one_line(details["name"]), NAME_CHARS_MAX)
     asked = f"May {agent.slug} {catalog.purpose_of(name)}? ({name})"

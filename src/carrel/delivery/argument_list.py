@@ -38,7 +38,6 @@ def list_arguments(arguments: str, chars_max: int) -> str:
 
 
 def _lines(given: dict[str, Any] | list[Any], value_chars: int, depth: int = 0) -> Iterator[str]:
-    """Yield the lines of an object or a list."""
     named = given.items() if isinstance(given, dict) else enumerate(given, 1)
     indent = _INDENT * depth
     for name, value in islice(named, _ITEMS_MAX):

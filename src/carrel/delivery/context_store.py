@@ -8,7 +8,7 @@ from carrel.context import MEMORY, Context, Line
 from carrel.kernel import Access, iso
 from carrel.kernel.limits import MEMORY_READS_MAX
 from carrel.runs import Claim
-from carrel.storage import Table, Tx, json_column
+from carrel.storage import Table, Tx, in_list, json_column
 from carrel.visibility import seen_lanes
 
 _CONTEXTS = Table(
@@ -58,24 +58,19 @@ def insert_context(tx: Tx, access: Access, run: Claim, context: Context) -> None
 
 def context_of(tx: Tx, access: Access, run_id: str) -> Context:
     """Return what a run is shown."""
-    where = "account_id = :account AND run_id = :run_id"
-    row = _CONTEXTS.row(tx.one(f"SELECT {_CONTEXTS.columns} FROM contexts WHERE {where}", access, run_id=run_id))
-    if row is None:
-        return Context()
-    sql = f"SELECT {_LINES.columns} FROM context_lines WHERE {where} ORDER BY position"
-    lines = tuple(_LINES.rows(tx.all(sql, access, run_id=run_id))) if row.block else ()
-    return structs.replace(row, lines=lines)
+    context = _CONTEXTS.one(tx, access, "run_id = :run_id", run_id=run_id)
+    if context is None or not context.block:
+        return context or Context()
+    lines = _LINES.all(tx, access, "run_id = :run_id ORDER BY position", run_id=run_id)
+    return structs.replace(context, lines=tuple(lines))
 
 
 def contexts_of_runs(tx: Tx, access: Access, run_ids: Iterable[str]) -> dict[str, InjectedContext]:
     """Return what lists show about the contexts of several runs, by run."""
-    names: dict[str, object] = {f"run_{at}": run_id for at, run_id in enumerate(run_ids)}
+    listed, names = in_list("run", run_ids)
     if not names:
         return {}
-    sql = (
-        f"SELECT run_id, {_CONTEXTS.columns} FROM contexts WHERE account_id = :account "
-        f"AND run_id IN ({', '.join(f':{name}' for name in names)})"
-    )
+    sql = f"SELECT run_id, {_CONTEXTS.columns} FROM contexts WHERE account_id = :account AND run_id IN ({listed})"
     rows = tx.all(sql, access, **names)
     return {
         row[0]: InjectedContext(

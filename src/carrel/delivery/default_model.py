@@ -5,22 +5,19 @@ from collections.abc import Mapping
 from carrel.agents import default_agent
 from carrel.board import Model
 from carrel.delivery.request import ANY_MODEL
-from carrel.delivery.snapshot import BUILTIN, Connection, connection_of
+from carrel.delivery.snapshot import Connection, connection_of
 from carrel.kernel import Access, Refusal
 from carrel.storage import Tx
 
 
 def default_model(tx: Tx, access: Access, connections: Mapping[str, Connection]) -> Model | None:
-    """Return the model of the account's default agent.
-
-    None if it has none: the built-in agent is not a model, and a remote agent is not sent what others said.
-    """
+    """Return the model of the account's default agent; None if it has none."""
     try:
         agent = default_agent(tx, access)
     except Refusal:
         return None
     connection = connection_of(connections, agent)
-    settings = connection.settings
-    if settings.kind == BUILTIN or not connection.gateway.takes_context:
+    if not connection.is_model:
         return None
+    settings = connection.settings
     return Model(connection.gateway, agent.profile.model or settings.model or ANY_MODEL, settings.stream)

@@ -14,7 +14,7 @@ from carrel.delivery import extraction_store as store
 from carrel.delivery.context_store import context_of
 from carrel.delivery.extraction_store import Extraction
 from carrel.delivery.request import model_of
-from carrel.delivery.snapshot import BUILTIN, Connection, Snapshot
+from carrel.delivery.snapshot import Connection, Snapshot
 from carrel.gateway import GatewayFault
 from carrel.journal import Entry, entries_of_run
 from carrel.kernel import MS_PER_SECOND, Access, clip, system_access
@@ -42,12 +42,10 @@ def keep_facts(tx: Tx, snapshot: Snapshot) -> None:
     mode = snapshot.caller.services.settings.memory.extraction
     if mode == "off":
         return
-    run, gateway = snapshot.run, snapshot.connection.gateway
+    run = snapshot.run
     if run.provenance_kind == "external_user" and (stated := stated_in(run.text)):
         _keep(tx, snapshot.access, memory_reader(tx, snapshot.caller), run, stated)
-    # The built-in agent is not a model, and a remote agent is not asked to read others' messages.
-    is_model = snapshot.connection.settings.kind != BUILTIN and gateway.takes_context
-    if mode == "model" and run.provenance_kind in _KINDS and is_model:
+    if mode == "model" and run.provenance_kind in _KINDS and snapshot.connection.is_model:
         _note(tx, snapshot)
 
 

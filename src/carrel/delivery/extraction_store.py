@@ -26,7 +26,6 @@ _DUE = f"{_TABLE.select} WHERE due_at <= :now ORDER BY due_at LIMIT :limit FOR U
 
 
 def insert_extraction(tx: Tx, access: Access, item: Extraction) -> None:
-    """Record that a model must be asked about a turn."""
     tx.run(f"{_TABLE.insert} ON CONFLICT DO NOTHING", access, **_TABLE.values(item))
 
 

@@ -15,7 +15,6 @@ _IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")
 
 
 def file_part(file: Attachment) -> Item:
-    """Return a file as a part of a message."""
     address = f"data:{file.mime_type};base64,{base64.b64encode(file.content).decode()}"
     if file.mime_type in _IMAGES:
         return {"type": "input_image", "image_url": address, "detail": "auto"}

@@ -11,14 +11,13 @@ from carrel.storage import Tx
 
 
 class GatewayHistory(Struct, frozen=True, kw_only=True):
-    """What the gateway knows: the session up to entry `session_seq`, and the run up to its entry `run_seq`.
-
-    What was sent at `lost_at` has no known answer. `remote_id` is the session at a coding agent.
-    """
+    """What the gateway knows: the session up to entry `session_seq`, and the run up to its entry `run_seq`."""
 
     session_seq: int = -1
     run_seq: int = -1
+    # When the step was sent whose answer is not known.
     lost_at: int | None = None
+    # The session at a coding agent.
     remote_id: str = ""
 
     def unsaid(self, own: list[Entry]) -> list[Entry]:
@@ -28,13 +27,17 @@ class GatewayHistory(Struct, frozen=True, kw_only=True):
         return [entry for entry in own if entry.seq > self.run_seq and entry.role != "assistant"]
 
 
-NOTHING_KNOWN = GatewayHistory()
+_NOTHING_KNOWN = GatewayHistory()
+# The kinds of gateways that keep the history of a session; all others are sent it with every step.
+_KEEP_HISTORY = ("openclaw", "acp")
 
 
 def read_gateway_history(
     tx: Tx, access: Access, run_id: str, own: list[Entry], earlier: list[Entry], kind: str, address: str
 ) -> GatewayHistory:
     """Return what a gateway of this kind knows under this address: everything before a step that it answered."""
+    if kind not in _KEEP_HISTORY:
+        return _NOTHING_KNOWN
     if kind == "acp":
         return _at_coding_agent(tx, access, run_id, earlier, address)
     answered = answered_steps(tx, access, run_id, kind, address)

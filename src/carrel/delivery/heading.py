@@ -79,7 +79,6 @@ class TaskHeading(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=
         return self.heading.partition("\n")[0]
 
     def details(self) -> dict[str, Any]:
-        """Return it as details of an entry."""
         found: dict[str, Any] = msgspec.to_builtins(self)
         return found
 
@@ -88,7 +87,7 @@ class TaskHeading(Struct, frozen=True, kw_only=True, omit_defaults=True, rename=
 TOLD_DETAILS = frozenset(TaskHeading.__struct_encode_fields__) - {SENDER}
 
 
-def tell(
+def task_heading(
     briefing: TaskBriefing, run: Run, chars_max: int, *, may_finish: bool, is_planned: bool = False,
     answer_says_done: bool = False, is_posted: bool = True, is_first: bool = False, plan: str = "",
     tools: Collection[str] = (), sender: str = "",

@@ -55,7 +55,6 @@ class DraftText:
         self.bell.ring()
 
     def next_step(self) -> None:
-        """Begin the next step."""
         self.step += 1
         self._begin_anew()
 

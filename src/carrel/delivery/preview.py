@@ -17,7 +17,7 @@ from carrel.tools import ToolServices, caller_at, known_catalog, shown_tools, to
 PreviewKind = Literal["chat", "task", "subagent", "heartbeat"]
 _NAMELESS = "00000000-0000-4000-8000-000000000000"
 # Where a run of each kind works, and what causes it. What differs in every run is in brackets.
-_PLACES: dict[PreviewKind, tuple[str, str]] = {
+_LANES: dict[PreviewKind, tuple[str, str]] = {
     "chat": ("web:preview-chat", "external_user"),
     "task": ("task:preview", "notification"),
     "subagent": (f"subagent:{_NAMELESS}", "spawn"),
@@ -51,11 +51,11 @@ class PromptPreview(Struct, frozen=True, kw_only=True, rename="camel"):
 
 def preview_prompt(tx: Tx, services: ToolServices, access: Access, agent: Agent, kind: PreviewKind) -> PromptPreview:
     """Return an agent's instructions and tools for one kind of run."""
-    rest, provenance = _PLACES[kind]
+    rest, provenance = _LANES[kind]
     key = SessionKey.of(agent.id, rest)
     seen = as_agent(system_access(access.account_id, access.account_slug), agent, spaces=("*",), behalf=None)
     run = _run(access, key, provenance, _TASK if kind == "task" else None)
-    caller = caller_at(tx, services, seen, agent, key, sandboxed=False, run=run)
+    caller = caller_at(tx, services, seen, agent, key, run=run)
     tools = shown_tools(toolset_for(known_catalog(services, access.account_slug, agent), caller), caller)
     told = _TOLD if kind == "task" else None
     scope = Scope(key=key, task_id=run.task_id, told=told, is_heartbeat=kind == "heartbeat")

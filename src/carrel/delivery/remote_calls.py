@@ -3,9 +3,8 @@
 from functools import partial
 
 from carrel.connectors import CallFailed, CallResult
-from carrel.delivery.call_arguments import forget_arguments
 from carrel.delivery.snapshot import Snapshot
-from carrel.delivery.step import write_result
+from carrel.delivery.step import keep_result
 from carrel.delivery.transcript import call_key
 from carrel.journal import Entry
 from carrel.runs import Claim, fence
@@ -31,17 +30,11 @@ def _begin(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, arguments: str
     begun = begin_remote(tx, snapshot.toolset, snapshot.caller, call_key(call), name, arguments)
     if isinstance(begun, BegunCall):
         return begun
-    return _written(tx, snapshot, call, *begun)
+    return keep_result(tx, snapshot, call, *begun)
 
 
 def _end(
     tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry, begun: BegunCall, made: CallResult | CallFailed
 ) -> Result:  # fmt: skip
     fence(tx, claim)
-    return _written(tx, snapshot, call, *end_remote(tx, snapshot.caller, call_key(call), begun, made))
-
-
-def _written(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> Result:
-    forget_arguments(tx, snapshot.access, call)
-    write_result(tx, snapshot, call, text, result)
-    return result
+    return keep_result(tx, snapshot, call, *end_remote(tx, snapshot.caller, call_key(call), begun, made))

@@ -37,13 +37,10 @@ ANY_MODEL = "default"
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """A request, to the byte, and how much of the transcript it shows.
-
-    `message_at` is the position of the run's newest message in the input; it `is_request` if a person or a program
-    wrote it. `only_talk`: the sender added nothing that takes a part of the model's context window.
-    """
+    """A request, to the byte, and how much of the transcript it shows."""
 
     body: bytes
+    # The position of the run's newest message in the input, and whether a person or a program wrote it.
     message_at: int | None
     is_request: bool
     model: str
@@ -52,6 +49,7 @@ class Request(Struct, frozen=True, kw_only=True):
     shown_chars: int
     history_shown: int
     history_omitted: int
+    # Whether the sender added nothing else that takes up the model's context window.
     only_talk: bool
     context: Context
 
@@ -165,10 +163,7 @@ def _metadata(snapshot: Snapshot, instructions: Instructions) -> dict[str, str]:
 
 
 def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry], int]:
-    """Return the run's own entries, the transcript before them within the limit, and how many entries were left out.
-
-    The oldest are left out first, each as a whole.
-    """
+    """Return the run's own entries, the newest of the transcript before them that fit, and how many do not."""
     own = [entry for entry in snapshot.own if not is_about_approval(entry)]
     # Some servers refuse calls of tools in the transcript if no tools are offered.
     has_tools = bool(snapshot.toolset.offered() or snapshot.extras.functions)
@@ -194,10 +189,7 @@ def _within(snapshot: Snapshot, chars_max: int) -> tuple[list[Entry], list[Entry
 def _items(
     snapshot: Snapshot, settings: DeliverySettings, own: list[Entry], kept: list[Entry], block: str
 ) -> tuple[list[Item], int]:  # fmt: skip
-    """Return the transcript with the run's own entries in order, and the context before its message.
-
-    Also return the position of the run's newest message in it.
-    """
+    """Return the whole input in order, with the context before the run's message; and where its newest message is."""
     unsaid = snapshot.at_gateway.unsaid(own)
     positioned = [*((entry.seq, entry) for entry in kept), *_positions(unsaid)]
     items: list[Item] = []

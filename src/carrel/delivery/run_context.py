@@ -87,8 +87,7 @@ def foreseen(
     if not access.is_person:
         return access, request
     looking = as_agent(access, agent, spaces=access.space_ids, behalf=access.speaks_for)
-    sandboxed = lane is not None and bool(lane.sandboxed)
-    return _seen_from(looking, caller_at(tx, services, looking, agent, key, sandboxed=sandboxed)), request
+    return _seen_from(looking, caller_at(tx, services, looking, agent, lane or key)), request
 
 
 def _request(

@@ -10,8 +10,8 @@ from carrel.agents import Agent, agent_by_id
 from carrel.context import Context, SeenEntries
 from carrel.delivery.context import NO_CONTEXT
 from carrel.delivery.context_store import context_of
-from carrel.delivery.gateway_history import NOTHING_KNOWN, GatewayHistory, read_gateway_history
-from carrel.delivery.heading import TaskHeading, files_of, recorded_heading, tell
+from carrel.delivery.gateway_history import GatewayHistory, read_gateway_history
+from carrel.delivery.heading import TaskHeading, files_of, recorded_heading, task_heading
 from carrel.delivery.history import newest_within, remembered
 from carrel.delivery.plan_heading import plan_heading
 from carrel.delivery.reasoning import Reasoning, reasoning_of
@@ -19,7 +19,7 @@ from carrel.delivery.senders import LINE, SENDER, line_before, noted, sender_of
 from carrel.delivery.store import StepRow, stored_step
 from carrel.delivery.transcript import message_entry, own_entries, view_of_reply
 from carrel.exchanges import briefing_of
-from carrel.gateway import Gateway, MissingGateway
+from carrel.gateway import AgentGateway, Gateway, MissingGateway
 from carrel.journal import Entry, as_report, entries_of_run, session_has_entries, talk_around_run
 from carrel.kernel import DEFAULT_ACCOUNT_SLUG, Access, StoredStep, TurnExtras
 from carrel.kernel.limits import EARLIER_RESULT_CHARS_MAX, HISTORY_ROWS_MAX, SHORT_SESSION_ENTRIES_MAX
@@ -45,7 +45,7 @@ from carrel.tools import (
     ToolServices,
     Toolset,
     caller_again,
-    run_caller,
+    caller_at,
     toolset_for,
 )
 from carrel.visibility import seen_tool_entries
@@ -63,19 +63,27 @@ class Connection(Struct, frozen=True):
     settings: GatewaySettings
 
     @property
-    def is_shown_calls(self) -> bool:
+    def shows_earlier_calls(self) -> bool:
         """Whether the model is shown the tool calls of earlier runs; false if its server keeps the history itself."""
         keeps_history = self.settings.history == "gateway" or self.settings.kind == "openclaw"
         return self.gateway.takes_context and not keeps_history
 
+    @property
+    def is_model(self) -> bool:
+        """Whether it is a model: the built-in agent is none, and a remote agent is not sent what others said."""
+        return self.settings.kind != BUILTIN and self.gateway.takes_context
+
+    @property
+    def is_coding_agent(self) -> bool:
+        """Whether an agent behind it acts by itself, asks for permission, and works in a folder of its own."""
+        return isinstance(self.gateway, AgentGateway)
+
 
 class HistoryRead(Struct, frozen=True):
-    """The read of a session's entries from before a run.
-
-    `tools` is the condition on those of tools. What the last run of a lane read is what its next one most likely reads.
-    """
+    """How a run reads its session's earlier entries; the lane's next run will most likely read them the same way."""
 
     session_id: str
+    # The condition on entries of tools.
     tools: tuple[str, dict[str, object]]
 
     def of(self, tx: Tx, run: Claim) -> tuple[list[Entry], int]:
@@ -144,9 +152,9 @@ def read_short_snapshot(
 ) -> Snapshot | None:  # fmt: skip
     """Read a snapshot if the session is short and has no files, so that a short read is enough; else None.
 
-    `before` is an earlier one of this claim, if there is one, and `history` what its history is expected to be.
+    `before` is an earlier one of this claim, if there is one; `history` is how its history will probably be read.
     """
-    _read_ahead(tx, claim, before, history)
+    _prefetch(tx, claim, before, history)
     run = run_by_id(tx, claim.access, claim.id)
     if run is None or run.attached():
         return None
@@ -155,7 +163,7 @@ def read_short_snapshot(
     return _read(tx, claim, run, services, connections, before, catalog, is_short=True)
 
 
-def _read_ahead(tx: Tx, claim: Claim, before: Snapshot | None, history: HistoryRead | None) -> None:
+def _prefetch(tx: Tx, claim: Claim, before: Snapshot | None, history: HistoryRead | None) -> None:
     """Read in one batch what every snapshot needs."""
     access, key = claim.access, claim.session_key
     of_run = (lambda: run_by_id(tx, access, claim.id), lambda: is_planning(tx, access, key))
@@ -185,7 +193,7 @@ def read_snapshot(
     before: Snapshot | None = None, catalog: Catalog = CATALOG,
 ) -> Snapshot:  # fmt: skip
     """Read everything a step of this claim needs; ClaimLost when the claim is over."""
-    _read_ahead(tx, claim, before, None)
+    _prefetch(tx, claim, before, None)
     run = run_by_id(tx, claim.access, claim.id)
     snapshot = _read(tx, claim, run, services, connections, before, catalog)
     assert snapshot is not None, "only a short read ends before it has everything"
@@ -196,7 +204,7 @@ def _read(
     tx: Tx, claim: Claim, run: Run | None, services: ToolServices, connections: Mapping[str, Connection],
     before: Snapshot | None, catalog: Catalog, *, is_short: bool = False,
 ) -> Snapshot | None:  # fmt: skip
-    """Read a snapshot; None where it has files and `is_short`."""
+    """Read a snapshot; with `is_short`, None for a run with files."""
     access = claim.access
     if run is None or run.state != "running" or run.claim_no != claim.claim_no or run.stopping is not None:
         raise ClaimLost(claim.id)
@@ -207,22 +215,22 @@ def _read(
     assert lane is not None, "a run always has a lane"
     session, unheard = _session(tx, access, run, lane, agent), run.session_id is None
     seen = as_agent(access, agent, spaces=run.spaces, behalf=run.behalf, run_id=run.id)
-    caller = run_caller(tx, services, seen, agent, lane, run, session)
+    caller = caller_at(tx, services, seen, agent, lane, run=run, session=session)
     extras = extras_of(tx, access, run.id) if run.extras else TurnExtras()
     connection = connection_of(connections, agent, extras.replays)
-    catalog = CODING_CATALOG if connection.settings.kind == "acp" else catalog
+    catalog = CODING_CATALOG if connection.is_coding_agent else catalog
     toolset = toolset_for(catalog, caller, extras.function_names)
-    history = HistoryRead(session.id, seen_tool_entries(tx, seen) if connection.is_shown_calls else ("FALSE", {}))
+    history = HistoryRead(session.id, seen_tool_entries(tx, seen) if connection.shows_earlier_calls else ("FALSE", {}))
     earlier, unread = history.of(tx, run)
     if unheard:
-        told, note = _hear(tx, caller, run, lane, toolset, connection, earlier)
+        told, note = _beside_message(tx, caller, run, lane, toolset, connection, earlier)
         own = [message_entry(run, session, told, note)]
     else:
         own = own_entries(tx, access, run.id)
         told, note = recorded_heading(run, own), noted(run, own)
     if (attached := _attached(own)) and is_short:
         return None
-    slug = account_of(tx, access).slug
+    slug, kind, step = account_of(tx, access).slug, connection.settings.kind, extras.replays
     address = session.address + ("" if slug == DEFAULT_ACCOUNT_SLUG else f"@{slug}")
     return Snapshot(
         run=run,
@@ -242,15 +250,15 @@ def _read(
         attachments=_attachments(tx, access, attached),
         earlier_files=_earlier_files(tx, access, earlier),
         extras=extras,
-        replayed=_replayed(tx, access, extras.replays),
+        replayed=None if step is None else stored_step(tx, access, step.run_id, step.n),
         briefing=briefing_of(tx, run),
         told=told,
         note=note,
-        context=_context(tx, run, extras.replays),
-        reasoning=reasoning_of(tx, access, own, connection.gateway, connection.settings.kind),
+        context=_context(tx, run, step),
+        reasoning=reasoning_of(tx, access, own, connection.gateway, kind),
         account_slug=slug,
         address=address,
-        at_gateway=_at_gateway(tx, access, connection, address, run.id, own, earlier),
+        at_gateway=read_gateway_history(tx, access, run.id, own, earlier, kind, address),
     )
 
 
@@ -268,8 +276,8 @@ def as_agent(
 def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapshot | None:
     """Read what may have changed since an earlier snapshot of the same claim.
 
-    Agent, account, lane, session and connection stay what they were when the claim was made: a change of their settings
-    holds from the next claim on. Plan mode may be entered or left during a turn, which changes the toolset.
+    Agent, account, lane, session and connection stay as they were when the claim was made: changes of their settings
+    take effect with the next claim. Plan mode may be entered or left during a turn, which changes the toolset.
     """
     access, connection, kind = run.access, before.connection, before.connection.settings.kind
     own = own_entries(tx, access, run.id)
@@ -289,7 +297,7 @@ def _read_again(tx: Tx, run: Run, before: Snapshot, *, is_short: bool) -> Snapsh
         earlier_files=_earlier_files(tx, access, earlier),
         told=recorded_heading(run, own),
         reasoning=reasoning_of(tx, access, own, connection.gateway, kind),
-        at_gateway=_at_gateway(tx, access, connection, before.address, run.id, own, earlier),
+        at_gateway=read_gateway_history(tx, access, run.id, own, earlier, kind, before.address),
     )
 
 
@@ -306,26 +314,21 @@ def _earlier_files(tx: Tx, access: Access, earlier: list[Entry]) -> dict[str, Fi
     return {head.id: head for head in attachment_heads(tx, access, named)}
 
 
-def _at_gateway(
-    tx: Tx, access: Access, connection: Connection, address: str, run_id: str, own: list[Entry], earlier: list[Entry]
-) -> GatewayHistory:
-    kind = connection.settings.kind
-    if kind not in ("openclaw", "acp"):
-        return NOTHING_KNOWN
-    return read_gateway_history(tx, access, run_id, own, earlier, kind, address)
-
-
-def _hear(
+def _beside_message(
     tx: Tx, caller: Caller, run: Run, lane: Lane, toolset: Toolset, connection: Connection, earlier: list[Entry]
 ) -> tuple[TaskHeading | None, dict[str, Any]]:  # fmt: skip
-    """What a run is told about its task as it begins; without a task, what is stored with its message."""
+    """What is stored with a message when its run begins: what the run is told about its task; else who wrote it."""
     # A remote agent is not even told of tools.
     tools = {tool.name for tool in toolset.offered()} if connection.gateway.takes_context else set[str]()
-    told = _tell(tx, caller, run, lane, tools, earlier)
-    return told, {} if told is not None else _note(tx, run, lane)
+    told = _task_heading(tx, caller, run, lane, tools, earlier)
+    if told is not None:
+        return told, {}
+    sender = sender_of(tx, run, lane)
+    line = line_before(sender, run.created_at, tx.now)
+    return None, {LINE: line} | ({SENDER: sender} if sender else {})
 
 
-def _tell(
+def _task_heading(
     tx: Tx, caller: Caller, run: Run, lane: Lane, tools: set[str], earlier: list[Entry]
 ) -> TaskHeading | None:  # fmt: skip
     """What the run is told about its task; None if it has none, or if the task is not in its account.
@@ -341,7 +344,7 @@ def _tell(
     if briefing is None:
         return None
     actor, is_planned = caller.actor, caller.actor.is_planned
-    return tell(
+    return task_heading(
         briefing,
         run,
         caller.services.settings.delivery.input_chars_max,
@@ -354,13 +357,6 @@ def _tell(
         sender="" if run.provenance_kind in _NAMED_WITH_THE_TASK else sender_of(tx, run, lane),
         plan=plan_heading(tx, caller, run, can_read_more="task_history" in tools),
     )
-
-
-def _note(tx: Tx, run: Run, lane: Lane) -> dict[str, Any]:
-    """What is stored with a message in a chat, read once, so that every step of the run shows the same."""
-    sender = sender_of(tx, run, lane)
-    line = line_before(sender, run.created_at, tx.now)
-    return {LINE: line} | ({SENDER: sender} if sender else {})
 
 
 def _session(tx: Tx, access: Access, run: Run, lane: Lane, agent: Agent) -> Session:
@@ -382,16 +378,9 @@ def _context(tx: Tx, run: Run, replays: StoredStep | None) -> Context:
     return NO_CONTEXT if replays is None else context_of(tx, run.access, replays.run_id)
 
 
-def _replayed(tx: Tx, access: Access, replays: StoredStep | None) -> StepRow | None:
-    return None if replays is None else stored_step(tx, access, replays.run_id, replays.n)
-
-
 def connection_of(
     connections: Mapping[str, Connection], agent: Agent, replays: StoredStep | None = None
 ) -> Connection:  # fmt: skip
-    """Return the connection of an agent's gateway, or the one that a replay names.
-
-    A gateway that is not configured fails every step and says so.
-    """
+    """Return the connection of an agent's gateway, or of a replay's; one that is not configured fails every step."""
     named = agent.gateway_among(connections) if replays is None else replays.gateway
     return connections.get(named) or Connection(MissingGateway(named, agent.id), GatewaySettings(kind="responses"))

@@ -18,7 +18,7 @@ from carrel.delivery.context_store import insert_context
 from carrel.delivery.extraction import keep_facts
 from carrel.delivery.request import Request
 from carrel.delivery.silence import NO_REPLY_NOTE, is_silent
-from carrel.delivery.snapshot import Snapshot
+from carrel.delivery.snapshot import BUILTIN, Snapshot
 from carrel.delivery.store import StepRow, answer_step, insert_first_step, insert_step, step_of, update_step
 from carrel.delivery.transcript import call_key, joined_message, new_message, rounds_of, view_of_reply, write
 from carrel.gateway import ACT_KINDS, Step, StepAnswer
@@ -65,10 +65,7 @@ LEFT_OUT_NOTE = "left_out: "
 
 
 class StaleRequest(Exception):
-    """The run's session is no longer the one that the request was built for, or its task was reopened since.
-
-    The request must be built again.
-    """
+    """The request must be built again: the run's session is another one now, or its task was reopened since."""
 
 
 class SentRequest(Struct, frozen=True):
@@ -87,70 +84,74 @@ def prepare(
     tx: Tx, claim: Claim, snapshot: Snapshot, request: Request, token: str, rules: BudgetRules = NO_BUDGETS, *,
     limited: bool = True,
 ) -> SentRequest | Outcome:  # fmt: skip
-    """Write the message to the session if that is not done, and the step that is about to be sent.
+    """Write the step that is about to be sent, and before the first one the run's message; or return how the run ends.
 
-    Return an outcome instead if the end of the run was requested. `token` is the run's, if this attempt has already
-    sent one. `limited` says whether there are budgets to check, if the run is not counted here. UsedUp is raised if a
-    budget has nothing left.
+    `token` is the run's, if this attempt has already sent one. `limited` says whether there are budgets to check, if
+    the run is not counted here. UsedUp is raised if a budget has nothing left.
     """
-    refused = admit(tx, snapshot.run) if snapshot.unheard else None
-    if refused is not None:
-        fence(tx, claim)
-        return refused
     if snapshot.unheard:
-        _prefetch_hearing(tx, claim, snapshot, request.model)
-        # Counted first, since it is waited for: what is written below then travels with the commit.
+        refused = admit(tx, snapshot.run)
+        if refused is not None:
+            fence(tx, claim)
+            return refused
+        _prefetch_first_step(tx, claim, snapshot, request.model)
+        # Counted first, because its answer is waited for; what is written below is then sent with the commit.
         limited = count_run(tx, claim, request.model) or rules.any
-    end = _hear(tx, claim, snapshot, request)
+    end = _write_message(tx, claim, snapshot, request)
     if end is not None:
         return end.outcome
-    access, agent = snapshot.access, snapshot.agent
+    n = _write_step(tx, claim, snapshot, request)
+    if snapshot.connection.settings.run_tokens and not token and snapshot.extras.replays is None:
+        token = mint_run_token(tx, snapshot.access, snapshot.agent.id, claim.id)
+    if limited:
+        check_budgets(tx, claim, rules, begins=snapshot.unheard)
+    return SentRequest(_step(snapshot, request, token), n, snapshot, request, tx.now, limited)
+
+
+def _write_step(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> int:
+    """Write the step and what goes with it; return its number."""
+    access = snapshot.access
     insert = insert_first_step if snapshot.unheard else insert_step
     n = insert(tx, access, claim, _row(snapshot, request, tx.now))
     if snapshot.unheard:
         insert_context(tx, access, claim, request.context)
         _publish_context(tx, claim, request.context)
-        if snapshot.connection.settings.kind == "acp":
+        if snapshot.connection.is_coding_agent:
             end_overtaken(tx, access, snapshot.run)
     if snapshot.at_gateway.lost_at is not None:
         close_actions(tx, snapshot, open_actions(snapshot.own), LOST)
-    sent = _instructions(request)
-    known = (snapshot.run.instructions_version, snapshot.run.instructions_sha256)
-    if not snapshot.unheard and known != tuple(sent.values()):
+    sent, run = _instructions(request), snapshot.run
+    if not snapshot.unheard and (run.instructions_version, run.instructions_sha256) != tuple(sent.values()):
         bind_session(tx, claim, snapshot.session.id, snapshot.session.generation, **sent)
-    if snapshot.connection.settings.run_tokens and not token and snapshot.extras.replays is None:
-        token = mint_run_token(tx, access, agent.id, claim.id)
-    if limited:
-        check_budgets(tx, claim, rules, begins=snapshot.unheard)
-    step = Step(
+    return n
+
+
+def _step(snapshot: Snapshot, request: Request, token: str) -> Step:
+    connection = snapshot.connection
+    # A model calls what it is shown; the built-in agent and coding agents are told names alone.
+    calls_by_name = connection.is_coding_agent or connection.settings.kind == BUILTIN
+    has_calls = calls_by_name and snapshot.extras.replays is None
+    return Step(
         body=request.body,
         address=snapshot.address,
-        agent_id=agent.id,
-        agent_slug=agent.slug,
+        agent_id=snapshot.agent.id,
+        agent_slug=snapshot.agent.slug,
         run_token=token,
         message_at=request.message_at,
         is_request=request.is_request,
         lost_at=snapshot.at_gateway.lost_at,
-        callable_tools=_callable_tools(snapshot),
+        callable_tools=names_in(snapshot.toolset) if has_calls else frozenset(),
         workspace=_workspace(snapshot),
         remote_id=snapshot.at_gateway.remote_id,
         account=snapshot.account_slug,
     )
-    return SentRequest(step, n, snapshot, request, tx.now, limited)
 
 
 def _workspace(snapshot: Snapshot) -> Workspace | None:
     """Where a coding agent works; other agents have no folder of their own."""
-    if snapshot.connection.settings.kind != "acp":
+    if not snapshot.connection.is_coding_agent:
         return None
     return workspace_of(snapshot.caller.services.settings, snapshot.access, snapshot.agent)
-
-
-def _callable_tools(snapshot: Snapshot) -> frozenset[str]:
-    """The names of all tools that the built-in agent or a coding agent may call; a model calls what it is shown."""
-    if snapshot.connection.settings.kind not in ("builtin", "acp") or snapshot.extras.replays is not None:
-        return frozenset()
-    return names_in(snapshot.toolset)
 
 
 def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
@@ -160,8 +161,8 @@ def _publish_context(tx: Tx, claim: Claim, context: Context) -> None:
         append_event(tx, claim.access, "context.injected", about_run(claim), json_text(told | degraded))
 
 
-def _prefetch_hearing(tx: Tx, claim: Claim, snapshot: Snapshot, model: str) -> None:
-    """Do in one batch what the first step of a run waits for."""
+def _prefetch_first_step(tx: Tx, claim: Claim, snapshot: Snapshot, model: str) -> None:
+    """Execute in one batch the statements whose answers the first step of a run waits for."""
     access, key = claim.access, snapshot.run.session_key
     # Opening and closing lock the lane, the fence locks the run: the lane comes first, as everywhere.
     tx.prefetch(
@@ -173,7 +174,7 @@ def _prefetch_hearing(tx: Tx, claim: Claim, snapshot: Snapshot, model: str) -> N
     )
 
 
-def _hear(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> RequestedEnd | None:
+def _write_message(tx: Tx, claim: Claim, snapshot: Snapshot, request: Request) -> RequestedEnd | None:
     """Write the run's message to the session it was read for; return the end requested meanwhile, if any."""
     if not snapshot.unheard:
         return fence(tx, claim)
@@ -346,14 +347,16 @@ def _approved_call(tx: Tx, snapshot: Snapshot, call: Entry, arguments: str, prep
             _write_question(tx, snapshot, asked.question, details)
             return Result(value={}, ends=asked)
         if not (decision.details or {})[APPROVAL]:
-            text, result = refuse_call(tx, snapshot.caller, key, name, decision.content)
-            forget_arguments(tx, snapshot.access, call)
-            write_result(tx, snapshot, call, text, result)
-            return result
-    text, result = call_tool(tx, snapshot.toolset, snapshot.caller, key, name, arguments, prepared)
+            return keep_result(tx, snapshot, call, *refuse_call(tx, snapshot.caller, key, name, decision.content))
+    made = call_tool(tx, snapshot.toolset, snapshot.caller, key, name, arguments, prepared)
+    return keep_result(tx, snapshot, call, *made)
+
+
+def keep_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> Result:
+    """Write the result of a call that was made, unless it waits for another run; return it."""
     forget_arguments(tx, snapshot.access, call)
     if result.wait is None:
-        write_result(tx, snapshot, call, text, result)
+        _write_result(tx, snapshot, call, text, result)
     return result
 
 
@@ -362,11 +365,11 @@ def finish_call(tx: Tx, claim: Claim, snapshot: Snapshot, call: Entry) -> Result
     fence(tx, claim)
     # The unfiltered catalog: what was begun is finished even if plan mode has hidden the tool since.
     text, result = finish_waiting(tx, snapshot.catalog, snapshot.caller, call_key(call))
-    write_result(tx, snapshot, call, text, result)
+    _write_result(tx, snapshot, call, text, result)
     return result
 
 
-def write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
+def _write_result(tx: Tx, snapshot: Snapshot, call: Entry, text: str, result: Result) -> None:
     """Write the entry with the result of a call, and the question if the call ends the turn with one."""
     details = {name: (call.details or {})[name] for name in ("callId", "name", "step")}
     files = tuple(insert_attachment(tx, snapshot.access, file) for file in result.files)

@@ -71,7 +71,6 @@ Gather = Callable[[Snapshot], Awaitable[Context]]
 
 
 async def no_context(_snapshot: Snapshot) -> Context:
-    """Gather nothing."""
     return NO_CONTEXT
 
 
@@ -95,8 +94,8 @@ class Turns:
         # The most history, in characters, that fitted a model whose limit was exceeded, by gateway and model; learned
         # again after a restart.
         self._history_taken: dict[tuple[str, str], int] = {}
-        # What the last runs of lanes with a short session read of it, the oldest first, by account and lane: the next
-        # run of a lane reads ahead by it, which is wasted if the session is another one by then, and no more than that.
+        # How the last runs of lanes with a short session read its history, the oldest first, by account and lane. The
+        # lane's next run prefetches the same; if it is in another session by then, only that read was wasted.
         self._histories: dict[tuple[str, str], HistoryRead] = {}
 
     async def take(self, claim: Claim) -> Outcome:
@@ -173,7 +172,7 @@ class Turns:
         return outcome
 
     async def _prepare(self, claim: Claim, snapshot: Snapshot, attempt: Attempt) -> SentRequest | Ending | None:
-        """Gather and build outside any transaction, then write the step in one; None if all must be read again."""
+        """Gather and build outside any transaction, then write the step in one; None if the snapshot is out of date."""
         if snapshot.extras.replays is not None:
             return await self._prepare_replay(claim, snapshot, attempt)
         # All steps of a run show the context that was gathered for its first one.
@@ -205,7 +204,7 @@ class Turns:
     async def _write_down(
         self, claim: Claim, snapshot: Snapshot, attempt: Attempt, request: Request
     ) -> SentRequest | Ending | None:  # fmt: skip
-        """Write a step that is about to be sent; None if all must be read again."""
+        """Write a step that is about to be sent; None if its snapshot is out of date."""
         try:
             return await self._db.write(
                 lambda tx: prepare(tx, claim, snapshot, request, attempt.token, self._rules, limited=attempt.is_limited)
@@ -227,7 +226,7 @@ class Turns:
 
         record = ActionLog(self._db, claim, sent.snapshot, lambda: n)
         try:
-            answer = await self._taken(gateway, sent.step, lambda text: self._say(claim, text), keep, record)
+            answer = await self._ask_gateway(gateway, sent.step, lambda text: self._say(claim, text), keep, record)
         except GatewayFault as fault:
             # The text of a step that fails is void.
             self._live.say(claim.account_id, LivePiece("restart", claim.id, claim.key))
@@ -255,7 +254,7 @@ class Turns:
             self._live.end_step(claim.account_id, claim.id)
         return None if isinstance(kept, list) else kept, spent
 
-    async def _taken(
+    async def _ask_gateway(
         self, gateway: Gateway, step: Step, on_text: OnText, on_send: OnSend, record: ActionLog
     ) -> StepAnswer:  # fmt: skip
         """Send a step to a gateway and record what the agent behind it does."""
@@ -267,7 +266,7 @@ class Turns:
         return answer
 
     def _without_context(self, claim: Claim, sent: SentRequest, answer: StepAnswer) -> StepAnswer:
-        """The answer without the context that it repeats; live readers are sent it again."""
+        """Return the answer without the context that it repeats; live readers are sent it again."""
         said = clean(quoted_lines_removed(answer.text, sent.request.context.block))
         if said == answer.text:
             return answer
@@ -276,14 +275,14 @@ class Turns:
         return structs.replace(answer, text=said)
 
     async def _faulted(self, claim: Claim, sent: SentRequest, fault: GatewayFault) -> Failed:
-        """The outcome of a turn after a fault. A step in which the agent changed something is not sent again."""
+        """Return how a turn ends after a fault. A step in which the agent changed something is not sent again."""
         if not fault.retryable or not await self._wrote_from_outside(claim, sent):
             return self._failed(sent.snapshot, fault)
         message = f"{fault.message} The agent had changed something by then, so it is not asked again by itself."
         return Failed(code=fault.code, message=message, reason="interrupted")
 
     async def _still_unreachable(self, snapshot: Snapshot) -> GatewayFault | None:
-        """Why the gateway cannot be reached, so that another attempt is pointless; None if it can."""
+        """Return why the gateway still cannot be reached, so that another attempt is pointless; None if it can."""
         if snapshot.run.last_fault is None:
             return None
         fault = await _unreachable_fault(snapshot.connection)
@@ -356,7 +355,7 @@ class Turns:
 
 
 def _next_move(snapshot: Snapshot) -> Outcome | list[Entry] | None:
-    """What is next according to the store: a requested end, a reply, open calls; None for another step."""
+    """Return what comes next according to the store: a requested end, a reply, open calls; None for another step."""
     end = snapshot.run.requested_end
     if end is not None:
         return end.outcome

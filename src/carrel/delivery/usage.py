@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from carrel.kernel import Usage
 from carrel.runs import Completed, Failed, NeedsInput, Outcome, Run
@@ -15,23 +16,13 @@ def spent_before(run: Run) -> Usage:
 
 def with_usage(outcome: Outcome, usage: Usage | None) -> Outcome:
     """Return the outcome with the usage that the run stores."""
-    spent = _spent(usage) if usage is not None else None
-    if spent is None or not isinstance(outcome, Completed | NeedsInput | Failed):
+    total = 0 if usage is None else usage.total_tokens or usage.input_tokens + usage.output_tokens
+    if usage is None or not total or not isinstance(outcome, Completed | NeedsInput | Failed):
         return outcome
-    return msgspec.structs.replace(outcome, usage=spent)
-
-
-def _spent(usage: Usage) -> dict[str, Any] | None:
-    if not usage.total_tokens and not usage.input_tokens and not usage.output_tokens:
-        return None
-    cached = {"cachedTokens": usage.cached_tokens} if usage.cached_tokens else {}
-    return {
-        "inputTokens": usage.input_tokens,
-        **cached,
-        "outputTokens": usage.output_tokens,
-        "totalTokens": usage.total_tokens or usage.input_tokens + usage.output_tokens,
-        "costUsd": usage.cost_usd,
-    }
+    spent: dict[str, Any] = msgspec.to_builtins(structs.replace(usage, total_tokens=total))
+    if not usage.cached_tokens:
+        del spent["cachedTokens"]
+    return structs.replace(outcome, usage=spent)
 
 
 def summed(one: Usage, other: Usage) -> Usage:

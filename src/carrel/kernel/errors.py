@@ -1,7 +1,4 @@
-"""Errors for callers: a code, a sentence that says what to do, and the field it concerns.
-
-Each surface maps every Code to its own protocol.
-"""
+"""Errors for callers: a code, which surfaces map to their protocols, a sentence that says what to do, and a field."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -94,10 +91,7 @@ class Refusal(Exception):
     def of_value(
         cls, field: str, given: str | None, allowed: Iterable[str], *, code: Code = Code.INVALID_PARAMS, of: str = ""
     ) -> "Refusal":  # fmt: skip
-        """Return the refusal of a value outside a closed set; `given` is None if it is not even a string.
-
-        `of` begins the message.
-        """
+        """Return the refusal of a value outside a closed set; a `given` None is no string; `of` begins the message."""
         known = list(allowed)
         expected = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
         return cls(code, f"{of}{field} must be {expected}{cls._meant(given or '', known)}", field=field)

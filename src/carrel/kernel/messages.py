@@ -64,15 +64,13 @@ class NewAttachment(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """One message. `sender_id` is the sender's own id for it, by which duplicates are recognised.
-
-    `original` is the message as its protocol sent it, for clients that must get it back unchanged.
-    """
+    """One message. `sender_id` is the sender's own id for it, by which duplicates are recognised."""
 
     text: str
     provenance: Provenance
     sender_id: str | None = None
     attachments: tuple[NewAttachment, ...] = ()
+    # As its protocol sent it, for clients that must get it back unchanged.
     original: bytes | None = None
 
 

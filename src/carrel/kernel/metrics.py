@@ -17,16 +17,14 @@ Labels = tuple[tuple[str, str], ...]
 
 
 class Sample(Struct, frozen=True):
-    """One reading: name, labels and value, for an account or, with an empty account, for the server.
-
-    A histogram also has the count up to each bound.
-    """
+    """One reading: name, labels and value, for an account or, with an empty account, for the server."""
 
     name: str
     type: Literal["counter", "gauge", "histogram"]
     labels: Labels
     value: float
     account_id: str = ""
+    # Of a histogram: the count up to each bound.
     buckets: tuple[tuple[float, int], ...] = ()
     count: int = 0
 

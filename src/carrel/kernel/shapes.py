@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any, Self, TypeVar
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, structs
 
 from carrel.kernel.clock import iso
 
@@ -13,6 +13,10 @@ When = TypeVar("When")
 
 class Input(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """What callers send: camelCase names, strict types, unknown names are refused."""
+
+    def given(self) -> dict[str, Any]:
+        """Return the fields that are set, by name."""
+        return {name: value for name, value in structs.asdict(self).items() if value is not UNSET}
 
 
 class Shape(Struct, frozen=True, kw_only=True, rename="camel"):

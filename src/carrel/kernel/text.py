@@ -21,7 +21,6 @@ class TextBuffer:
         self._pieces = [text]
 
     def add(self, piece: str) -> None:
-        """Append the next piece."""
         self._pieces.append(piece)
 
     @property

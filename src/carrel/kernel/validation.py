@@ -136,10 +136,7 @@ def _malformed(raw: bytes) -> str | None:
 
 
 def wrong_value(error: msgspec.ValidationError, kind: type, *, of: str = "") -> Refusal:
-    """Return the refusal for a validation error: the field by its dotted path, and what it allows.
-
-    `of` begins the message.
-    """
+    """Return the refusal of a wrong value: its field's dotted path and what that allows; `of` begins the message."""
     message, _, path = str(error).partition(" - at `")
     # For a wrong key, the path is that of its mapping.
     path = path.removeprefix("key` in `")

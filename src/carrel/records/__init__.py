@@ -1,7 +1,4 @@
-"""What belongs to a run besides the run itself: attachments, artifacts and the record of its tool calls.
-
-Everything here is stored under the id of a run or a message; `carrel.runs` has the runs themselves.
-"""
+"""What belongs to a run besides the run itself: attachments, artifacts and the record of its tool calls."""
 
 from carrel.records.artifact_store import (
     REPLY_ARTIFACT,

@@ -38,7 +38,6 @@ class ArtifactHead(ArtifactFields, frozen=True):
 
 
 _TABLE = Table("artifacts", Artifact, key=("account_id", "run_id", "seq"))
-_SELECT = f"SELECT {_TABLE.columns} FROM artifacts WHERE account_id = :account AND run_id = :run_id"
 
 
 def insert_artifact(tx: Tx, access: Access, run_id: str, artifact: Artifact) -> None:
@@ -48,7 +47,7 @@ def insert_artifact(tx: Tx, access: Access, run_id: str, artifact: Artifact) -> 
 
 def artifacts_of(tx: Tx, access: Access, run_id: str) -> list[Artifact]:
     """Return every part that a run's agent added, in order."""
-    return _TABLE.rows(tx.all(f"{_SELECT} ORDER BY seq", access, run_id=run_id))
+    return _TABLE.all(tx, access, "run_id = :run_id ORDER BY seq", run_id=run_id)
 
 
 def artifact_sizes(tx: Tx, access: Access, run_id: str) -> list[tuple[str, int]]:
@@ -64,12 +63,11 @@ def artifact_heads(tx: Tx, access: Access, run_ids: Iterable[str], *, limit: int
         return []
     sql = (
         "SELECT artifact_id, seq, name, media_type, filename, kind, run_id, octet_length(content) FROM artifacts "
-        f"WHERE account_id = :account AND run_id IN ({listed}) "
-        "ORDER BY seq DESC LIMIT :limit"
+        f"WHERE account_id = :account AND run_id IN ({listed}) ORDER BY seq DESC LIMIT :limit"
     )
     return [ArtifactHead(*row) for row in reversed(tx.all(sql, access, limit=limit, **names))]
 
 
 def artifact_part(tx: Tx, access: Access, run_id: str, seq: int) -> Artifact | None:
     """Return one part of an artifact by its number."""
-    return _TABLE.row(tx.one(f"{_SELECT} AND seq = :seq", access, run_id=run_id, seq=seq))
+    return _TABLE.one(tx, access, "run_id = :run_id AND seq = :seq", run_id=run_id, seq=seq)

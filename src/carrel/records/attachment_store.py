@@ -71,14 +71,12 @@ _UPLOADS = Table("uploads", Upload, key=("account_id", "attachment_id"))
 
 
 def insert_upload(tx: Tx, access: Access, upload: Upload) -> None:
-    """Write an upload."""
     tx.run(_UPLOADS.insert, access, **_UPLOADS.values(upload))
 
 
 def upload_of(tx: Tx, access: Access, attachment_id: str) -> Upload | None:
     """Return the upload of a file."""
-    sql = f"SELECT {_UPLOADS.columns} FROM uploads WHERE account_id = :account AND attachment_id = :attachment_id"
-    return _UPLOADS.row(tx.one(sql, access, attachment_id=attachment_id))
+    return _UPLOADS.one(tx, access, "attachment_id = :attachment_id", attachment_id=attachment_id)
 
 
 def use_upload(

@@ -115,5 +115,4 @@ def count_refusal(tx: Tx, access: Access, key: str, tool: str, rule: str) -> Non
 
 def refusals_of(tx: Tx, access: Access, key: str) -> list[Refused]:
     """Return what was refused to the agent of a lane, latest first."""
-    sql = f"SELECT {_REFUSALS.columns} FROM refusals WHERE {_LANE} ORDER BY last_at DESC, tool, rule"
-    return _REFUSALS.rows(tx.all(sql, access, key=key))
+    return _REFUSALS.all(tx, access, "key = :key ORDER BY last_at DESC, tool, rule", key=key)

@@ -1,7 +1,4 @@
-"""Runs: messages to a session on their way to an outcome.
-
-The queue, claims, leases, outcomes and retries. The rooms above decide what happens in a turn.
-"""
+"""Runs: their queue, claims, leases, outcomes and retries. The rooms above decide what happens in a turn."""
 
 from carrel.runs.advances import advance
 from carrel.runs.answers import (

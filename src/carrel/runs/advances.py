@@ -9,7 +9,7 @@ from carrel.storage import Tx
 
 
 def advance(tx: Tx, access: Access, run_id: str) -> Run:
-    """Move a queued run one position up; one that was started before, or is about to start, stays."""
+    """Move a queued run one position up; one that is about to start, or has started before, is not overtaken."""
     known = store.run_by_id(tx, access, run_id)
     assert known is not None, "the caller has found it"
     lock_lane(tx, access, known.key)
@@ -22,7 +22,7 @@ def advance(tx: Tx, access: Access, run_id: str) -> Run:
     ahead = store.hold_run(tx, access, other.id)
     if ahead is None or ahead.due_at is not None or ahead.attempt > 0 or run.due_at is not None:
         raise Refusal(Code.CONFLICT, "The run before this one has begun; it goes on first.")
-    queue_store.exchange_places(tx, access, run, other)
+    queue_store.swap_positions(tx, access, run, other)
     moved = store.run_by_id(tx, access, run_id)
     assert moved is not None
     publish_change(tx, moved, "run.queued", state="queued", queuePosition=queue_store.queue_position(tx, moved))

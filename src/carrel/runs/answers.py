@@ -1,7 +1,4 @@
-"""Continuing a waiting run: with an answer, a decision, or the outputs of its sender's functions.
-
-A run is ended if its conversation continued without those outputs.
-"""
+"""Continuing a waiting run with an answer, a decision or its sender's outputs; or ending it if these do not come."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -10,10 +10,7 @@ from carrel.storage import Tx
 
 
 def cancel(tx: Tx, access: Access, run_id: str, reason: str) -> Run | None:
-    """Cancel a run; return None if it has already ended.
-
-    A running one is ended by its worker, or here if the worker is lost.
-    """
+    """Cancel a run; None if it has already ended. A running one is ended by its worker, unless that is lost."""
     known = store.run_by_id(tx, access, run_id)
     if known is None or known.ended:
         return None

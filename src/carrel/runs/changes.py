@@ -1,7 +1,4 @@
-"""A run's changes: the event in the feed and the calls of observers, all in the transaction of the change.
-
-Rooms above register observers at start-up; this room does not know them.
-"""
+"""A run's changes: the event in the feed and the calls of observers, all in the transaction of the change."""
 
 from typing import Any
 

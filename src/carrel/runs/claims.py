@@ -1,7 +1,7 @@
 """Claims: a worker takes the due head of a lane, and every write of its turn is fenced by that claim."""
 
 from carrel.kernel import METRICS
-from carrel.kernel.limits import PLACE_LOOK_MS
+from carrel.kernel.limits import SLOT_POLL_MS
 from carrel.runs import queue_store, store
 from carrel.runs.changes import publish_change
 from carrel.runs.concurrency import UNLIMITED, Concurrency, Heads
@@ -25,17 +25,13 @@ def claim_or_wait(
     if not heads.is_limited or due_at is None or due_at > tx.now:
         return [], due_at
     # Due runs wait for slots. A slot that becomes free here wakes us; for one that becomes free elsewhere we look.
-    look_at = tx.now + PLACE_LOOK_MS
+    look_at = tx.now + SLOT_POLL_MS
     return [], min(look_at, queue_store.next_due(tx, after=tx.now) or look_at)
 
 
 def start(tx: Tx, heads: list[Claim], worker: str, lease_ms: int) -> list[Claim]:
-    """Start heads of lanes that may start, and publish their start."""
-    return publish_started(tx, queue_store.start(tx, heads, worker, tx.now + lease_ms))
-
-
-def publish_started(tx: Tx, claimed: list[Claim]) -> list[Claim]:
-    """Publish and count the start of runs that were just claimed; return them."""
+    """Start heads of lanes that may start, and publish and count their start."""
+    claimed = queue_store.start(tx, heads, worker, tx.now + lease_ms)
     for run in claimed:
         publish_change(tx, run, "run.started", state="running")
         METRICS.count("runs.started.count", run.account_id, agent=run.agent_id, provenance=run.provenance_kind)
@@ -46,10 +42,7 @@ def publish_started(tx: Tx, claimed: list[Claim]) -> list[Claim]:
 
 
 def fence(tx: Tx, run: Claim) -> RequestedEnd | None:
-    """Raise ClaimLost unless this claim still holds and the run was not asked to stop. Call it before every write.
-
-    Return the end that a tool call has requested, if any.
-    """
+    """Call it before every write: raise ClaimLost if the claim is over or the run must stop; return a requested end."""
     stop = store.claimed_stop(tx, run)
     if stop is None or stop[0] is not None:
         raise ClaimLost(run.id)

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 from carrel.kernel import Access
 from carrel.runs.model import Claim
-from carrel.storage import Row, Table, Tx, padded
+from carrel.runs.store import CLAIM_TABLE
+from carrel.storage import Row, Tx, padded
 
-_CLAIMS = Table("runs", Claim)
 # A claim's columns, and what limits depend on. A replay may name a gateway other than its agent's.
-_COLUMNS = f"{_CLAIMS.columns_of('r')}, r.due_at, COALESCE(r.gateway, a.gateway), a.concurrency"
+_COLUMNS = f"{CLAIM_TABLE.columns_of('r')}, r.due_at, COALESCE(r.gateway, a.gateway), a.concurrency"
 _HEADS = f"SELECT {_COLUMNS} FROM runs r JOIN agents a ON a.account_id = r.account_id AND a.id = r.agent_id"
 _SELECT_DUE = f"{_HEADS} WHERE r.due_at <= :now ORDER BY r.due_at, r.seq LIMIT :limit FOR UPDATE OF r SKIP LOCKED"
 _SELECT_NEXT = f"{_HEADS} WHERE r.account_id = :account AND r.key = :key AND r.state = 'queued' ORDER BY r.seq LIMIT 1"
@@ -94,4 +94,4 @@ def head_of(tx: Tx, access: Access, run: Claim) -> Head | None:
 
 
 def _head(row: Row) -> Head:
-    return Head(_CLAIMS.row(row[:-3]), row[-3], row[-2], row[-1])
+    return Head(CLAIM_TABLE.row(row[:-3]), row[-3], row[-2], row[-1])

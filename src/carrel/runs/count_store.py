@@ -20,14 +20,9 @@ def count_of_caller(tx: Tx, access: Access, agent_id: str) -> int:
     return int(row[0]) if row else 0
 
 
-def count_new_run(tx: Tx, access: Access, run: Run) -> None:
-    """Add a new run to its caller's count."""
-    _count(tx, access, run.actor_id, run.agent_id, run.key, 1)
-
-
-def count_deleted_run(tx: Tx, access: Access, run: Run) -> None:
-    """Subtract a deleted run from its caller's count."""
-    _count(tx, access, run.actor_id, run.agent_id, run.key, -1)
+def count_run(tx: Tx, access: Access, run: Run, by: int) -> None:
+    """Add 1 to its caller's count for a new run, or -1 for one that is deleted."""
+    _count(tx, access, run.actor_id, run.agent_id, run.key, by)
 
 
 def count_deleted_lane(tx: Tx, access: Access, key: str) -> None:

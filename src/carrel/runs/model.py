@@ -109,7 +109,6 @@ class Claim(Struct, frozen=True):
 
     @property
     def session_key(self) -> SessionKey:
-        """The session key of its lane."""
         return _stored_key(self.key)
 
     @property
@@ -367,5 +366,4 @@ _decode_end = msgspec.json.Decoder(RequestedEnd).decode
 
 
 def read_requested_end(stored: str | None) -> RequestedEnd | None:
-    """Decode the end stored in a run's row."""
     return None if stored is None else _decode_end(stored)

@@ -129,7 +129,7 @@ def _end(
 ) -> None:  # fmt: skip
     store.end_claimed(
         tx, run, state=state, reason=reason, reply=reply, note=note, error_code=error_code, error_message=error_message,
-        usage=json_text(usage) if usage else None,
+        usage=_stored(usage),
         # A reply is a change of its own: A2A shows it as the last artifact before the end.
         changes=2 if reply else 1,
     )  # fmt: skip
@@ -143,7 +143,7 @@ def _end(
 
 
 def _park(tx: Tx, run: Claim, outcome: NeedsInput) -> None:
-    usage = json_text(outcome.usage) if outcome.usage else None
+    usage = _stored(outcome.usage)
     store.park_claimed(tx, run, waiting_for=outcome.waiting_for, question=outcome.question, usage=usage)
     publish_change(tx, run, "run.waiting", state="waiting", waitingFor=outcome.waiting_for, question=outcome.question)
 
@@ -156,8 +156,9 @@ def _retry(tx: Tx, run: Claim, outcome: Failed) -> bool:
     due_at = tx.now + delay_ms
     if run.deadline_at is not None and due_at >= run.deadline_at:
         return False
-    usage = json_text(outcome.usage) if outcome.usage else None
-    store.back_to_head(tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(), usage=usage)
+    store.back_to_head(
+        tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(), usage=_stored(outcome.usage)
+    )
     _publish_retry(tx, run, outcome, due_at, None)
     return True
 
@@ -196,7 +197,7 @@ def _wait(
 ) -> None:  # fmt: skip
     store.wait_uncounted(
         tx, run, due_at=due_at, error_code=outcome.code, error_message=outcome.shown(),
-        usage=json_text(outcome.usage) if outcome.usage else None, held_for=held_for, gateway=gateway, since=since,
+        usage=_stored(outcome.usage), held_for=held_for, gateway=gateway, since=since,
     )  # fmt: skip
 
 
@@ -215,6 +216,10 @@ def _publish_retry(tx: Tx, run: Claim, outcome: Failed, due_at: int, unreachable
         tx, run, "run.retrying", state="queued", attemptsMax=run.attempts_max, error=error, nextAttemptAt=iso(due_at),
         unreachableSince=iso(unreachable_since), note=fault.told(),
     )  # fmt: skip
+
+
+def _stored(usage: dict[str, object] | None) -> str | None:
+    return json_text(usage) if usage else None
 
 
 def _tokens(usage: dict[str, object] | None) -> int:

@@ -39,7 +39,6 @@ class Pruner:
         self._more = more
 
     async def serve(self) -> None:
-        """Prune until cancelled."""
         await repeat(self._db, "prune", PRUNE_SECONDS, lambda tx: prune(tx, self._settings, self._more))
 
 
@@ -72,7 +71,7 @@ def _prune_runs(tx: Tx, access: Access, before: int, *, a2a: bool) -> int:
     old = store.ended_runs(tx, access, before, a2a=a2a, limit=PRUNE_ROWS_MAX)
     for run in old:
         if store.delete_run(tx, access, run.id) and a2a:
-            count_store.count_deleted_run(tx, access, run)
+            count_store.count_run(tx, access, run, -1)
         if run.session_id is None:
             # No turn has started, so no entry refers to its files; otherwise they are kept as long as the entry.
             delete_attachments(tx, access, run.attached())

@@ -76,7 +76,7 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
     if envelope.extras is not None:
         store.keep_extras(tx, access, run.id, envelope.extras)
     if run.provenance_kind == "a2a":
-        count_store.count_new_run(tx, access, run)
+        count_store.count_run(tx, access, run, 1)
     publish_change(tx, run, "run.queued", state="queued", queuePosition=max(1, position))
     if position == 0:
         tx.wake(RUNS)
@@ -84,14 +84,14 @@ def deliver(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> Run:
 
 
 def reads_to_enter(tx: Tx, access: Access, key: SessionKey) -> tuple[Callable[[], object], ...]:
-    """Return what `deliver` reads of a lane, for callers that prefetch it with more: a lock, then a number."""
+    """Return the reads with which `deliver` begins, for callers that prefetch them with their own: a lock, a number."""
     return (lambda: queue_store.hold_entry(tx, access, str(key)), tx.tick)
 
 
 def _enter(tx: Tx, access: Access, envelope: Envelope, rules: Rules) -> int:
-    """Count the run into its lane, created by its first message; return the queue position, 0 for the head.
+    """Count the run into its lane, creating the lane if needed; return the queue position, 0 for the head.
 
-    When it refuses, nothing has changed yet, so the caller may catch that and go on in the same transaction.
+    A refusal has changed nothing yet, so the caller may catch it and go on in the same transaction.
     """
     key = str(envelope.key)
     tx.prefetch(*reads_to_enter(tx, access, envelope.key))

@@ -4,13 +4,12 @@ from msgspec import structs
 
 from carrel.kernel import INTERNAL_CHANNEL, Access
 from carrel.runs.model import Claim, Run, require_move
-from carrel.runs.store import RUN_TABLE, may_move
-from carrel.storage import Row, Table, Tx
+from carrel.runs.store import CLAIM_TABLE, RUN_TABLE, may_move
+from carrel.storage import Row, Tx
 
-_CLAIMS = Table("runs", Claim)
 _LANE = "account_id = :account AND key = :key"
 # Executed for every run, so its text is built once.
-_SELECT_NEXT = f"SELECT {_CLAIMS.columns} FROM runs WHERE {_LANE} AND state = 'queued' ORDER BY seq LIMIT 1"
+_SELECT_NEXT = f"SELECT {CLAIM_TABLE.columns} FROM runs WHERE {_LANE} AND state = 'queued' ORDER BY seq LIMIT 1"
 
 
 def hold_entry(tx: Tx, access: Access, key: str) -> Row | None:
@@ -44,7 +43,6 @@ def stay_in_lane(tx: Tx, access: Access, key: str) -> None:
 
 
 def insert_run(tx: Tx, run: Run) -> None:
-    """Write a new run."""
     tx.pipeline(RUN_TABLE.insert, run, **RUN_TABLE.values(run))
 
 
@@ -85,7 +83,7 @@ def start(tx: Tx, heads: list[Claim], worker: str, lease_until: int) -> list[Cla
     ]
     if claimed:
         lease: dict[str, object] = {"worker": worker, "lease_until": lease_until}
-        tx.run_many(_START, [_CLAIMS.values(run) | lease for run in claimed])
+        tx.run_many(_START, [CLAIM_TABLE.values(run) | lease for run in claimed])
     return claimed
 
 
@@ -102,7 +100,7 @@ def renew_leases(tx: Tx, worker: str, held: list[Claim], lease_until: int) -> No
         "AND worker = :worker AND claim_no = :claim_no AND lease_until > :now"
     )
     lease: dict[str, object] = {"worker": worker, "lease_until": lease_until, "now": tx.now}
-    tx.run_many(sql, [_CLAIMS.values(run) | lease for run in held])
+    tx.run_many(sql, [CLAIM_TABLE.values(run) | lease for run in held])
 
 
 def stopping_runs(tx: Tx, worker: str) -> list[tuple[str, str]]:
@@ -135,19 +133,16 @@ def promote_next(tx: Tx, access: Access, key: str) -> bool:
 
 def next_in_lane(tx: Tx, access: Access, key: str) -> Claim | None:
     """Return the oldest queued run of a lane."""
-    return _CLAIMS.row(tx.one(_SELECT_NEXT, access, key=key))
+    return CLAIM_TABLE.row(tx.one(_SELECT_NEXT, access, key=key))
 
 
 def before_in_lane(tx: Tx, access: Access, run: Run) -> Claim | None:
     """Return the queued run right before another one of its lane."""
-    sql = (
-        f"SELECT {_CLAIMS.columns} FROM runs WHERE {_LANE} AND state = 'queued' AND seq < :seq "
-        "ORDER BY seq DESC LIMIT 1"
-    )
-    return _CLAIMS.row(tx.one(sql, access, key=run.key, seq=run.seq))
+    where = "key = :key AND state = 'queued' AND seq < :seq ORDER BY seq DESC LIMIT 1"
+    return CLAIM_TABLE.one(tx, access, where, key=run.key, seq=run.seq)
 
 
-def exchange_places(tx: Tx, access: Access, run: Run, other: Claim) -> None:
+def swap_positions(tx: Tx, access: Access, run: Run, other: Claim) -> None:
     """Swap two queued runs of a locked lane; neither may be the head, which may be claimed at any time."""
     sql = (
         "UPDATE runs SET seq = :seq, updated_at = :now, changes = changes + 1 "
@@ -159,23 +154,20 @@ def exchange_places(tx: Tx, access: Access, run: Run, other: Claim) -> None:
 
 def live_runs_of_lane(tx: Tx, access: Access, key: str) -> list[Run]:
     """Return the running, queued and waiting runs of a lane, in queue order."""
-    sql = f"{RUN_TABLE.select} WHERE {_LANE} AND state IN ('running', 'queued', 'waiting') ORDER BY seq"
-    return RUN_TABLE.rows(tx.all(sql, access, key=key))
+    where = "key = :key AND state IN ('running', 'queued', 'waiting') ORDER BY seq"
+    return RUN_TABLE.all(tx, access, where, key=key)
 
 
 def lane_head(tx: Tx, access: Access, key: str) -> Run | None:
     """Return the run that holds a lane: the running one, or the next one, however long it has to wait."""
-    sql = f"{RUN_TABLE.select} WHERE {_LANE} AND (due_at IS NOT NULL OR state = 'running')"
-    return RUN_TABLE.row(tx.one(sql, access, key=key))
+    return RUN_TABLE.one(tx, access, "key = :key AND (due_at IS NOT NULL OR state = 'running')", key=key)
 
 
 def running_of_lane(tx: Tx, access: Access, key: str) -> Run | None:
-    """Return the one running run of a lane."""
-    return RUN_TABLE.row(tx.one(f"{RUN_TABLE.select} WHERE {_LANE} AND state = 'running'", access, key=key))
+    return RUN_TABLE.one(tx, access, "key = :key AND state = 'running'", key=key)
 
 
 def lane_is_busy(tx: Tx, access: Access, key: str) -> bool:
-    """Return True while a run of the lane is running."""
     return tx.one(f"SELECT 1 FROM runs WHERE {_LANE} AND state = 'running'", access, key=key) is not None
 
 

@@ -1,6 +1,6 @@
 """Retries: the backoff before the next attempt, and sending a failed run's message again on request."""
 
-from carrel.kernel import MS_PER_SECOND, Access, Chance, Code, Envelope, Message, NewAttachment, Refusal
+from carrel.kernel import MS_PER_SECOND, Access, Code, Envelope, Message, NewAttachment, Refusal
 from carrel.kernel.limits import RETRY_BASE_SECONDS, RETRY_MAX_SECONDS
 from carrel.records import attachments_by_id
 from carrel.runs import store
@@ -11,9 +11,8 @@ from carrel.sessions import lock_lane
 from carrel.storage import Tx
 
 
-def retry_delay_ms(attempt: int, chance: Chance | float) -> int:
+def retry_delay_ms(attempt: int, draw: float) -> int:
     """Return how long to wait after a failed attempt: 5 s doubled each time, at most 300 s, full jitter."""
-    draw = chance if isinstance(chance, float) else chance.random()
     bound = min(RETRY_MAX_SECONDS, RETRY_BASE_SECONDS * 2 ** max(0, attempt - 1))
     return 1 + int(bound * MS_PER_SECOND * draw)
 

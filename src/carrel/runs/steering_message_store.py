@@ -16,11 +16,8 @@ def aim(tx: Tx, access: Access, run_id: str, at: str) -> None:
 
 def messages_for(tx: Tx, access: Access, run_id: str, limit: int) -> list[Run]:
     """Return the oldest messages that wait to join a run, locked; its lane must already be locked."""
-    sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND steers = :run_id AND state = 'queued' "
-        "ORDER BY seq LIMIT :limit FOR UPDATE"
-    )
-    return RUN_TABLE.rows(tx.all(sql, access, run_id=run_id, limit=limit))
+    where = "steers = :run_id AND state = 'queued' ORDER BY seq LIMIT :limit FOR UPDATE"
+    return RUN_TABLE.all(tx, access, where, run_id=run_id, limit=limit)
 
 
 def join(tx: Tx, access: Access, message: Run, into: Run) -> None:

@@ -52,10 +52,7 @@ def _require_work(run: Run | None) -> None:
 
 
 def take_up(tx: Tx, claim: Claim, entry_of: Callable[[Run], NewEntry]) -> list[Entry]:
-    """Write the messages that wait to join a claimed run into its transcript, each once, and end their own runs.
-
-    `entry_of` returns the entry that a message becomes.
-    """
+    """Write the messages that wait to join a claimed run as the entries that `entry_of` returns; end their own runs."""
     # Lanes are always locked before runs.
     lock_lane(tx, claim.access, claim.key)
     if fence(tx, claim) is not None:

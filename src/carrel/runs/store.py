@@ -1,7 +1,4 @@
-"""The SQL of runs: finding and deleting them, every move except the start, and what their senders add to turns.
-
-It makes no decisions.
-"""
+"""The SQL of runs: finding and deleting them, every move except the start, and what their senders add to turns."""
 
 import msgspec
 
@@ -20,6 +17,7 @@ RUN_TABLE = Table(
         "sender_id", "original", "space_ids", "behalf", "gateway",
     ),
 )  # fmt: skip
+CLAIM_TABLE = Table("runs", Claim)
 _ONE = "account_id = :account AND id = :id"
 _OF_LANE = "account_id = :account AND key = :key"
 _RUN_BY_ID = f"{RUN_TABLE.select} WHERE {_ONE}"
@@ -37,10 +35,7 @@ def may_move(*before: str, to: str) -> str:
 
 
 def expired_waits(tx: Tx, *, person_before: int, program_before: int, limit: int) -> list[Run]:
-    """Return runs across all accounts that have waited since before a moment, in lane order.
-
-    Runs that wait for a program and runs that wait for a person have separate moments.
-    """
+    """Return the runs of all accounts that have waited for a person or a program since before a moment, by lane."""
     sql = (
         f"{RUN_TABLE.select} WHERE account_id IN (SELECT id FROM accounts) AND state = 'waiting' "
         "AND updated_at < CASE WHEN waiting_for = 'tool_output' THEN :program_before ELSE :person_before END "
@@ -51,20 +46,18 @@ def expired_waits(tx: Tx, *, person_before: int, program_before: int, limit: int
 
 def waits_for_outputs(tx: Tx, access: Access, agent_id: str, limit: int) -> list[Run]:
     """Return the caller's newest runs with an agent that wait for outputs of its functions."""
-    sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND state = 'waiting' AND waiting_for = 'tool_output' "
+    where = (
+        "state = 'waiting' AND waiting_for = 'tool_output' "
         "AND actor_id = :actor AND agent_id = :agent ORDER BY id DESC LIMIT :limit"
     )
-    return RUN_TABLE.rows(tx.all(sql, access, actor=access.actor_id, agent=agent_id, limit=limit))
+    return RUN_TABLE.all(tx, access, where, actor=access.actor_id, agent=agent_id, limit=limit)
 
 
 def ended_runs(tx: Tx, access: Access, before: int, *, a2a: bool, limit: int) -> list[Run]:
     """Return runs that ended before a moment, oldest first. Ids sort by time, so younger runs are never read."""
-    sql = (
-        f"{RUN_TABLE.select} WHERE account_id = :account AND id < :upto AND ended_at < :before "
-        f"AND provenance_kind {'=' if a2a else '<>'} 'a2a' ORDER BY id LIMIT :limit"
-    )
-    return RUN_TABLE.rows(tx.all(sql, access, upto=first_id("run", before), before=before, limit=limit))
+    kind = f"provenance_kind {'=' if a2a else '<>'} 'a2a'"
+    where = f"id < :upto AND ended_at < :before AND {kind} ORDER BY id LIMIT :limit"
+    return RUN_TABLE.all(tx, access, where, upto=first_id("run", before), before=before, limit=limit)
 
 
 def run_by_id(tx: Tx, access: Access, run_id: str) -> Run | None:

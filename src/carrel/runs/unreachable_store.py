@@ -15,7 +15,6 @@ def unreachable_since(tx: Tx, run: Claim) -> int | None:
 
 
 def unreachable_gateways(tx: Tx) -> list[str]:
-    """Return the gateways that runs of any account wait for."""
     sql = "SELECT DISTINCT unreachable_gateway FROM runs WHERE unreachable_gateway IS NOT NULL AND state = 'queued'"
     return [gateway for (gateway,) in tx.all(sql)]
 

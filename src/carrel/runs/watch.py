@@ -69,10 +69,7 @@ class Watch:
 
 
 class _Bells:
-    """A bell for each watched run, rung when the feed has an event of that run.
-
-    With `names` only events of these names count.
-    """
+    """A bell for each watched run, rung when the feed has an event of that run; with `names`, one of these names."""
 
     def __init__(self, db: Database, woken_by: str, names: tuple[str, ...] | None) -> None:
         self._db = db

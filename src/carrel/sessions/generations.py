@@ -4,7 +4,7 @@ Reset, reopen and respawn are the same: close the generation; the next message o
 closed by archiving can be reopened, until a newer one is opened or something else would have closed it.
 """
 
-from msgspec import UNSET, structs
+from msgspec import structs
 
 from carrel.agents import Agent, agent_by_id
 from carrel.journal import about_lane, append_event, json_text
@@ -83,8 +83,7 @@ def change_lane(tx: Tx, access: Access, key: SessionKey, change: LaneChange) -> 
     lane = store.lock_lane(tx, access, str(key))
     if lane is None:
         raise not_found("session")
-    changes = {name: value for name, value in structs.asdict(change).items() if value is not UNSET}
-    different = {name: value for name, value in changes.items() if getattr(lane, name) != value}
+    different = {name: value for name, value in change.given().items() if getattr(lane, name) != value}
     if not different:
         return lane
     changed = structs.replace(lane, **different)

@@ -1,7 +1,4 @@
-"""Session references: every form in which a client may name a session, parsed here and nowhere else.
-
-Pure: text in, a SessionReference out. `routing` decides whether the caller may see what it names.
-"""
+"""Session references: every form in which a client may name a session, parsed here and nowhere else. Pure."""
 
 import re
 

@@ -11,8 +11,6 @@ from carrel.visibility import seen_lanes, seen_tasks
 
 LANE_TABLE = Table("lanes", Lane, key=("account_id", "key"))
 _SESSIONS = Table("sessions", Session)
-_SELECT_LANE = f"SELECT {LANE_TABLE.columns} FROM lanes"
-_SELECT_SESSION = f"SELECT {_SESSIONS.columns} FROM sessions"
 _LANE = "account_id = :account AND key = :key"
 _OF_TASK_CALLED = (
     "(l.kind = 'task' AND EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account "
@@ -25,35 +23,32 @@ LEFTOVERS = "leftovers"
 
 def lane_of(tx: Tx, access: Access, key: SessionKey) -> Lane | None:
     """Return one lane."""
-    return LANE_TABLE.row(tx.one(f"{_SELECT_LANE} WHERE {_LANE}", access, key=str(key)))
+    return LANE_TABLE.row(tx.one(f"{LANE_TABLE.select} WHERE {_LANE}", access, key=str(key)))
 
 
 def lock_lane(tx: Tx, access: Access, key: str) -> Lane | None:
     """Return one lane, locked until the end of the transaction; a queue changes only under this lock."""
-    return LANE_TABLE.row(tx.one(f"{_SELECT_LANE} WHERE {_LANE} FOR UPDATE", access, key=key))
+    return LANE_TABLE.row(tx.one(f"{LANE_TABLE.select} WHERE {_LANE} FOR UPDATE", access, key=key))
 
 
-def insert_lane(tx: Tx, access: Access, key: SessionKey, *, spawned_by: str | None = None) -> None:
+def insert_lane(tx: Tx, access: Access, key: SessionKey) -> None:
     """Create a lane unless it exists; an existing one stays as it is."""
     tx.pipeline(
-        "INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, spawned_by, created_at, "
-        "updated_at) VALUES (:account, :key, :agent, :kind, :conversation, :made_by, :spawned_by, :now, :now) "
-        "ON CONFLICT DO NOTHING",
+        "INSERT INTO lanes (account_id, key, agent_id, kind, conversation, made_by, created_at, updated_at) VALUES "
+        "(:account, :key, :agent, :kind, :conversation, :made_by, :now, :now) ON CONFLICT DO NOTHING",
         access, key=str(key), agent=key.agent, kind=key.kind, conversation=key.conversation,
-        made_by=access.actor_id, spawned_by=spawned_by, now=tx.now,
+        made_by=access.actor_id, now=tx.now,
     )  # fmt: skip
 
 
 def lanes_by_conversation(tx: Tx, access: Access, conversation: str) -> list[Lane]:
     """Return the lanes that a bare conversation key may mean."""
-    sql = f"{_SELECT_LANE} WHERE account_id = :account AND conversation = :conversation ORDER BY key"
-    return LANE_TABLE.rows(tx.all(sql, access, conversation=conversation))
+    return LANE_TABLE.all(tx, access, "conversation = :conversation ORDER BY key", conversation=conversation)
 
 
 def lanes_of_agent(tx: Tx, access: Access, agent_id: str) -> list[Lane]:
     """Return every lane of one agent."""
-    sql = f"{_SELECT_LANE} WHERE account_id = :account AND agent_id = :agent ORDER BY key"
-    return LANE_TABLE.rows(tx.all(sql, access, agent=agent_id))
+    return LANE_TABLE.all(tx, access, "agent_id = :agent ORDER BY key", agent=agent_id)
 
 
 def children_of(tx: Tx, access: Access, key: str) -> list[str]:
@@ -73,7 +68,6 @@ def update_lane(tx: Tx, access: Access, lane: Lane) -> None:
 
 
 def hide_lane(tx: Tx, access: Access, key: str) -> None:
-    """Hide a lane from lists."""
     tx.run(f"UPDATE lanes SET archived_at = :now WHERE {_LANE}", access, key=key, now=tx.now)
 
 
@@ -108,7 +102,7 @@ def insert_session(tx: Tx, access: Access, session: Session) -> None:
 
 def open_session_of(tx: Tx, access: Access, key: str) -> Session | None:
     """Return the open generation of a key."""
-    return _SESSIONS.row(tx.one(f"{_SELECT_SESSION} WHERE {_LANE} AND closed_at IS NULL", access, key=key))
+    return _SESSIONS.row(tx.one(f"{_SESSIONS.select} WHERE {_LANE} AND closed_at IS NULL", access, key=key))
 
 
 def open_session_has_entries(tx: Tx, access: Access, key: str, count: int) -> bool:
@@ -122,22 +116,19 @@ def open_session_has_entries(tx: Tx, access: Access, key: str, count: int) -> bo
 
 def session_by_id(tx: Tx, access: Access, session_id: str) -> Session | None:
     """Return one generation by its id."""
-    return _SESSIONS.row(tx.one(f"{_SELECT_SESSION} WHERE account_id = :account AND id = :id", access, id=session_id))
+    return _SESSIONS.one(tx, access, "id = :id", id=session_id)
 
 
 def generations_of(tx: Tx, access: Access, key: str) -> list[Session]:
     """Return every kept generation of a key, newest first."""
-    return _SESSIONS.rows(tx.all(f"{_SELECT_SESSION} WHERE {_LANE} ORDER BY generation DESC", access, key=key))
+    return _SESSIONS.all(tx, access, "key = :key ORDER BY generation DESC", key=key)
 
 
 def generation_of(tx: Tx, access: Access, key: str, generation: int) -> Session | None:
-    """Return one generation of a key by its number."""
-    sql = f"{_SELECT_SESSION} WHERE {_LANE} AND generation = :generation"
-    return _SESSIONS.row(tx.one(sql, access, key=key, generation=generation))
+    return _SESSIONS.one(tx, access, "key = :key AND generation = :generation", key=key, generation=generation)
 
 
 def close_session(tx: Tx, access: Access, session_id: str, reason: str) -> None:
-    """Close an open generation."""
     sql = "UPDATE sessions SET closed_at = :now, closed_reason = :reason WHERE account_id = :account AND id = :id"
     tx.run(sql, access, id=session_id, now=tx.now, reason=reason)
 
@@ -160,8 +151,8 @@ def change_closed_reason(tx: Tx, access: Access, session_id: str, reason: str) -
 def closed_sessions_before(tx: Tx, access: Access, moment: int, *, limit: int) -> list[Session]:
     """Return generations closed before a moment that no run belongs to, in the order to lock their lanes."""
     sql = (
-        f"{_SELECT_SESSION} s WHERE account_id = :account AND closed_at < :moment AND NOT EXISTS (SELECT 1 FROM runs r "
-        "WHERE r.account_id = s.account_id AND r.key = s.key AND r.session_id = s.id) "
+        f"{_SESSIONS.select} s WHERE account_id = :account AND closed_at < :moment AND NOT EXISTS "
+        "(SELECT 1 FROM runs r WHERE r.account_id = s.account_id AND r.key = s.key AND r.session_id = s.id) "
         "ORDER BY key, generation LIMIT :limit"
     )
     return _SESSIONS.rows(tx.all(sql, access, moment=moment, limit=limit))
@@ -310,7 +301,7 @@ def count_live_children(tx: Tx, access: Access, key: str) -> int:
 def idle_children(tx: Tx, access: Access, agent_id: str, before: int, *, limit: int) -> list[Lane]:
     """Return lanes spawned by an agent's lanes in which nothing has happened since a moment, by key."""
     sql = (
-        f"SELECT {LANE_TABLE.columns} FROM lanes l WHERE l.account_id = :account AND l.kind = 'subagent' "
+        f"{LANE_TABLE.select} l WHERE l.account_id = :account AND l.kind = 'subagent' "
         "AND l.archived_at IS NULL AND l.updated_at < :before AND l.depth = 0 AND l.spawned_by LIKE :like ESCAPE '!' "
         "AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.account_id = l.account_id AND r.key = l.key "
         "AND (r.ended_at IS NULL OR r.ended_at >= :before)) ORDER BY l.key LIMIT :limit"

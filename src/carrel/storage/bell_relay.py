@@ -17,7 +17,7 @@ _RECONNECT_SECONDS = 1.0
 _PAUSE_PER_SECOND_ANNOUNCED = 5
 
 
-class Ringer:
+class BellRelay:
     """Announces our bells and listens for those of other servers, each on its own connection."""
 
     def __init__(self, connect: Connect, on_bells: Callable[[set[str] | None], None]) -> None:

@@ -1,7 +1,4 @@
-"""Bells: how a committed change wakes the tasks that wait for it.
-
-A bell carries no message; a task that it wakes reads the tables.
-"""
+"""Bells: how a committed change wakes the tasks that wait for it. They carry no message: who wakes reads the tables."""
 
 import asyncio
 

@@ -1,13 +1,15 @@
 """Translation between SQL dialects: SQL is written for PostgreSQL and translated for SQLite here."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 
 Values = Mapping[str, object]
 _LOCKS = re.compile(r"\s+FOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?")
 _NAMED = re.compile(r"(?<!:):([a-z_][a-z0-9_]*)\b")
+# How many rows one INSERT takes.
+_ROWS_MAX = 8
 _TABLE_END = re.compile(r"^\);( -- clustered)?$", re.MULTILINE)
 _ADDED_KEY = re.compile(r"^ALTER TABLE (\w+) ADD (FOREIGN KEY .*);$", re.MULTILINE)
 # SQLite cannot add a foreign key to a table. Its manual says to rewrite the table's SQL if the rows stay valid.
@@ -42,8 +44,23 @@ def _numbered(sql: str, sign: str) -> tuple[str, Callable[[Values], Sequence[obj
     return numbered, itemgetter(*names) if len(names) > 1 else lambda values: [values[name] for name in names]
 
 
+def join_rows(sql: str, rows: list[dict[str, object]]) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield the statements that write these rows: several rows in one INSERT, each row by itself for any other SQL."""
+    # An upsert must not meet the same row twice in one statement.
+    rows_max = _ROWS_MAX if " VALUES " in sql and "ON CONFLICT" not in sql else 1
+    while rows:
+        # Powers of two, so that few different statements are prepared.
+        count = min(rows_max, 1 << (len(rows).bit_length() - 1))
+        few, rows = rows[:count], rows[count:]
+        if count == 1:
+            yield sql, few[0]
+        else:
+            values = {f"{name}_{at}": value for at, row in enumerate(few) for name, value in row.items()}
+            yield _insert_of(sql, count), values
+
+
 @lru_cache(maxsize=256)
-def insert_of(sql: str, count: int) -> str:
+def _insert_of(sql: str, count: int) -> str:
     """Return the INSERT of one row as one of several rows; the names in row n end with _n."""
     head, _, row = sql.partition(" VALUES ")
     rows = (_NAMED.sub(rf":\1_{at}", row) for at in range(count))

@@ -12,7 +12,6 @@ from queue import Empty, SimpleQueue
 from typing import Generic, Protocol, TypeVar
 
 from carrel.kernel import Code, Refusal, elapsed_seconds
-from carrel.storage.database import LongTx
 
 T = TypeVar("T")
 _Future = asyncio.Future[object]
@@ -97,7 +96,6 @@ class Closeable(Protocol):
 
     def close(self) -> None:
         """Close the connection."""
-        ...
 
 
 class Deadline:
@@ -152,7 +150,6 @@ class Deadline:
         return Refusal(Code.STORAGE_UNAVAILABLE, why)
 
     def check(self) -> None:
-        """Raise once the read must end."""
         if self.passed:
             raise self.refusal()
 
@@ -160,25 +157,19 @@ class Deadline:
 class LongReads(Generic[ConnectionType]):
     """A few threads with a connection each, created on first use."""
 
-    def __init__(
-        self,
-        connect: Callable[[], ConnectionType],
-        read: Callable[[ConnectionType, Callable[[LongTx], T], Deadline], T],
-        threads: int,
-    ) -> None:
+    def __init__(self, connect: Callable[[], ConnectionType], threads: int) -> None:
         self._connect = connect
-        self._read = read
         self._local = threading.local()
         self._connections: list[ConnectionType] = []
         self._lock = threading.Lock()
         self._workers = Workers(threads, "carrel-long-read")
 
-    async def run(self, work: Callable[[LongTx], T], seconds_max: float) -> T:
-        """Do `work` in a thread; raise Refusal if it takes too long."""
+    async def run(self, read: Callable[[ConnectionType, Deadline], T], seconds_max: float) -> T:
+        """Call `read` in a thread; raise Refusal if it takes too long."""
         deadline = Deadline(seconds_max)
         try:
             async with asyncio.timeout(seconds_max):
-                return await self._workers.do(partial(self._do, work, deadline))
+                return await self._workers.do(partial(self._do, read, deadline))
         except TimeoutError:
             raise deadline.refusal() from None
         finally:
@@ -186,9 +177,9 @@ class LongReads(Generic[ConnectionType]):
             if deadline.abandon():
                 asyncio.get_running_loop().run_in_executor(None, deadline.stop)
 
-    def _do(self, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+    def _do(self, read: Callable[[ConnectionType, Deadline], T], deadline: Deadline) -> T:
         deadline.check()
-        return self._read(self._connection(), work, deadline)  # type: ignore[arg-type, return-value]
+        return read(self._connection(), deadline)
 
     def _connection(self) -> ConnectionType:
         connection: ConnectionType | None = getattr(self._local, "connection", None)

@@ -12,18 +12,18 @@ from functools import partial
 from itertools import count
 from logging import getLogger
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import psycopg
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal, limits, log_trouble
 from carrel.kernel.limits import ANALYZED_ROWS_MIN, WRITES_PER_LOOK_AT_STATISTICS
 from carrel.storage.backup import copy_to_sqlite
-from carrel.storage.bell_relay import Ringer
+from carrel.storage.bell_relay import BellRelay
 from carrel.storage.bells import FEED
 from carrel.storage.database import CommitCallback, CommonDatabase, LongTx, Row, Tx
 from carrel.storage.dialect import script_for
-from carrel.storage.long_reads import Deadline, LongReads, Workers
+from carrel.storage.long_reads import Deadline, Workers
 from carrel.storage.postgres_transaction import BEGIN, Horizon, LongPostgresTx, PostgresTx
 from carrel.storage.schema import pending
 from carrel.storage.statements import Connection, Statements
@@ -49,23 +49,16 @@ _UNKNOWN = (
 )
 
 
-class _Unfed(Generic[T]):
-    """A long read that does not read the feed."""
-
-    def __init__(self, work: Callable[[LongTx], T]) -> None:
-        self._work = work
-
-    def __call__(self, tx: LongTx) -> T:
-        return self._work(tx)
-
-
-class PostgresDatabase(CommonDatabase):
+class PostgresDatabase(CommonDatabase[Statements]):
     """The shared store of several processes."""
 
     engine = "postgresql"
 
     def __init__(self, url: str, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
-        super().__init__()
+        super().__init__(
+            lambda: Statements(connect(url, durability)), urgent_readers=limits.LONG_READERS_POSTGRES,
+            patient_readers=limits.PATIENT_READERS_POSTGRES,
+        )  # fmt: skip
         self._url = url
         self._durability = durability
         self._clock, self._ids, self._chance = clock, ids, chance
@@ -80,12 +73,7 @@ class PostgresDatabase(CommonDatabase):
                 migrate_postgres(connection)
         except psycopg.OperationalError as error:
             raise _unavailable(error) from error
-        # By whether they are urgent.
-        self._long_reads = {
-            urgent: LongReads(lambda: Statements(connect(url, durability)), self._long_read, threads)
-            for urgent, threads in ((True, limits.LONG_READERS_POSTGRES), (False, limits.PATIENT_READERS_POSTGRES))
-        }
-        self._ringer = Ringer(lambda: connect(url, durability), self._heard)
+        self._relay = BellRelay(lambda: connect(url, durability), self._on_bells)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._require_open()
@@ -100,21 +88,14 @@ class PostgresDatabase(CommonDatabase):
         self._require_open()
         return await self._workers.do(partial(self._read, work))
 
-    async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = limits.LONG_READ_SECONDS_MAX, urgent: bool = True,
-        feed: bool = True,
-    ) -> T:  # fmt: skip
-        self._require_open()
-        return await self._long_reads[urgent].run(work if feed else _Unfed(work), seconds_max)
-
-    def _long_read(self, statements: Statements, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+    def _long_read(self, work: Callable[[LongTx], T], feed: bool, statements: Statements, deadline: Deadline) -> T:
         now = self._clock.now_ms()
         tx = LongPostgresTx(statements, now, self._ids, self._chance, self._horizon, self._observers)
         tx.deadline = deadline
         milliseconds = {"milliseconds": str(max(1, int(deadline.seconds_left * 1000)))}
         try:
             with deadline.cancelled_by(lambda: _cancel(statements.connection)):
-                tx.settled = self._horizon.settled if isinstance(work, _Unfed) else self._horizon.look(statements)
+                tx.settled = self._horizon.look(statements) if feed else self._horizon.settled
                 try:
                     statements.add("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", {})
                     statements.add("SELECT set_config('statement_timeout', :milliseconds, true)", milliseconds)
@@ -136,13 +117,12 @@ class PostgresDatabase(CommonDatabase):
         self._closed = True
         # Finish accepted work first, so that the bells it rings are still announced.
         await asyncio.to_thread(self._workers.close)
-        for readers in self._long_reads.values():
-            await asyncio.to_thread(readers.close)
-        await asyncio.to_thread(self._ringer.close)
+        await self._close_readers()
+        await asyncio.to_thread(self._relay.close)
         for connection in self._connections:
             connection.close()
 
-    def _heard(self, names: set[str] | None) -> None:
+    def _on_bells(self, names: set[str] | None) -> None:
         """Ring the bells that another process rang; all of them if it is not known which."""
         self._loop.call_soon_threadsafe(self._ring, names)
 
@@ -192,20 +172,20 @@ class PostgresDatabase(CommonDatabase):
         statements = self._connection()
         statements.begin(*BEGIN)
         tx = self._tx(statements)
-        landings: list[CommitCallback] = []
+        callbacks: list[CommitCallback] = []
         try:
             result = work(tx)
             for bell in tx.woken.keys() & self._hooks.keys():
-                landings += filter(None, [self._hooks[bell](tx)])
+                callbacks += filter(None, [self._hooks[bell](tx)])
             tx.commit()
         except BaseException:
-            self._loop.call_soon_threadsafe(self._land, landings, set[str](), False)
+            self._loop.call_soon_threadsafe(self._finish, callbacks, set[str](), False)
             statements.end()
             raise
         # Scheduled from here, because the caller may be gone.
-        self._loop.call_soon_threadsafe(self._land, landings, set(tx.woken), True)
+        self._loop.call_soon_threadsafe(self._finish, callbacks, set(tx.woken), True)
         if tx.woken:
-            self._ringer.announce(set(tx.woken))
+            self._relay.announce(set(tx.woken))
         if self._statistics.is_due():
             self._workers.add(self._gather_statistics)
         return result
@@ -217,9 +197,9 @@ class PostgresDatabase(CommonDatabase):
             # Without statistics everything works, only slower; the next look tries again.
             log_trouble(_log, "statistics_failed", error)
 
-    def _land(self, landings: list[CommitCallback], woken: set[str], committed: bool) -> None:
-        for landing in landings:
-            landing(committed)
+    def _finish(self, callbacks: list[CommitCallback], woken: set[str], committed: bool) -> None:
+        for callback in callbacks:
+            callback(committed)
         self._ring(woken)
 
     def _read(self, work: Callable[[Tx], T]) -> T:

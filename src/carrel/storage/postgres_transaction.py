@@ -8,7 +8,7 @@ from psycopg.pq.abc import PGresult
 
 from carrel.kernel import Chance, Ids
 from carrel.storage.database import CommonTx, InAccount, Observers, Row
-from carrel.storage.dialect import insert_of
+from carrel.storage.dialect import join_rows
 from carrel.storage.long_reads import Deadline
 from carrel.storage.statements import Statements
 
@@ -27,8 +27,6 @@ _LOWEST_HELD = (
 BEGIN = ("BEGIN", f"SELECT pg_advisory_xact_lock_shared({_FIRST} + {_NEWEST})")
 T = TypeVar("T")
 _DRAW = "SELECT nextval('ticks')"
-# How many deferred rows one INSERT takes.
-_ROWS_MAX = 8
 
 
 class Horizon:
@@ -51,7 +49,7 @@ class Horizon:
         return self.settled
 
 
-class _Foreseen(BaseException):
+class _FirstStatement(BaseException):
     """Carries the first statement of a function that was called only to learn it."""
 
     def __init__(self, sql: str, values: dict[str, object]) -> None:
@@ -74,8 +72,8 @@ class PostgresTx(CommonTx):
         self._statements = statements
         self._horizon = horizon
         self.now = now
-        self._later: dict[str, list[dict[str, object]]] = {}
-        self._is_foreseeing = False
+        self._deferred: dict[str, list[dict[str, object]]] = {}
+        self._is_probing = False
         # Answers to prefetched statements.
         self._answers: dict[Hashable, PGresult] = {}
         # Numbers that were drawn ahead, the newest first.
@@ -84,29 +82,29 @@ class PostgresTx(CommonTx):
     def _execute(self, sql: str, access: InAccount | None, values: dict[str, object]) -> PGresult:
         if access is not None:
             values["account"] = access.account_id
-        if self._is_foreseeing:
-            raise _Foreseen(sql, values)
+        if self._is_probing:
+            raise _FirstStatement(sql, values)
         answer = self._answers.pop(_named(sql, values), None) if self._answers else None
         return self._statements.execute(sql, values) if answer is None else answer
 
     def prefetch(self, *reads: Callable[[], object]) -> None:
-        foreseen = [one for one in map(self._first_of, reads) if one is not None and _named(*one) not in self._answers]
-        for sql, values in foreseen:
+        wanted = [one for one in map(self._first_of, reads) if one is not None and _named(*one) not in self._answers]
+        for sql, values in wanted:
             self._statements.add(sql, values)
-        if foreseen:
-            answers = self._statements.execute_added()[-len(foreseen) :]
-            made = list(zip(foreseen, answers, strict=True))
+        if wanted:
+            answers = self._statements.execute_added()[-len(wanted) :]
+            made = list(zip(wanted, answers, strict=True))
             self._answers |= {_named(*one): answer for one, answer in made if one[0] != _DRAW}
             self._drawn = [self._number_in(answer) for one, answer in reversed(made) if one[0] == _DRAW] + self._drawn
 
     def _first_of(self, read: Callable[[], object]) -> tuple[str, dict[str, object]] | None:
-        self._is_foreseeing = True
+        self._is_probing = True
         try:
             read()
-        except _Foreseen as foreseen:
-            return foreseen.sql, foreseen.values
+        except _FirstStatement as first:
+            return first.sql, first.values
         finally:
-            self._is_foreseeing = False
+            self._is_probing = False
         return None
 
     def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
@@ -134,34 +132,28 @@ class PostgresTx(CommonTx):
     def defer(self, sql: str, access: InAccount | None = None, /, **values: object) -> None:
         if access is not None:
             values["account"] = access.account_id
-        self._later.setdefault(sql, []).append(values)
+        self._deferred.setdefault(sql, []).append(values)
 
     def commit(self) -> None:
         """Execute what was deferred, and commit, in one round trip."""
-        for sql, rows in self._later.items():
-            # An upsert must not meet the same row twice.
-            most = _ROWS_MAX if " VALUES " in sql and "ON CONFLICT" not in sql else 1
-            while rows:
-                # Powers of two, so that few different statements are prepared.
-                count = min(most, 1 << (len(rows).bit_length() - 1))
-                few, rows = rows[:count], rows[count:]
-                values = {f"{name}_{at}": value for at, row in enumerate(few) for name, value in row.items()}
-                self._statements.add(*((sql, few[0]) if count == 1 else (insert_of(sql, count), values)))
-        self._later.clear()
+        for sql, rows in self._deferred.items():
+            for joined, values in join_rows(sql, rows):
+                self._statements.add(joined, values)
+        self._deferred.clear()
         self._statements.commit()
 
     def attempt(self, work: Callable[[], T]) -> T:
-        woken, later = self.woken.copy(), {sql: list(rows) for sql, rows in self._later.items()}
+        woken, deferred = self.woken.copy(), {sql: list(rows) for sql, rows in self._deferred.items()}
         self._statements.execute("SAVEPOINT part", {})
         try:
             done = work()
             self._statements.execute("RELEASE part", {})
             return done
         except BaseException:
-            self._statements.forget()
+            self._statements.discard()
             self._statements.add("ROLLBACK TO part", {})
             self._statements.execute("RELEASE part", {})
-            self.woken, self._later = woken, later
+            self.woken, self._deferred = woken, deferred
             self.invalidate()
             raise
 
@@ -171,7 +163,7 @@ class PostgresTx(CommonTx):
 
     def tick(self) -> int:
         if self._drawn:
-            return self._drawn[-1] if self._is_foreseeing else self._drawn.pop()
+            return self._drawn[-1] if self._is_probing else self._drawn.pop()
         return self._number_in(self._execute(_DRAW, None, {}))
 
     def _number_in(self, answer: PGresult) -> int:

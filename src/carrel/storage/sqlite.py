@@ -17,10 +17,10 @@ from typing import TypeVar, cast
 import apsw
 
 from carrel.kernel import Chance, Clock, Code, Ids, Refusal
-from carrel.kernel.limits import LONG_READ_SECONDS_MAX, LONG_READERS_SQLITE, PATIENT_READERS_SQLITE
+from carrel.kernel.limits import LONG_READERS_SQLITE, PATIENT_READERS_SQLITE
 from carrel.storage.database import CommitCallback, CommonDatabase, CommonTx, InAccount, LongTx, Observers, Row, Tx
 from carrel.storage.dialect import for_sqlite
-from carrel.storage.long_reads import Deadline, LongReads
+from carrel.storage.long_reads import Deadline
 from carrel.storage.sqlite_file import copy_file, migrate_file, open_file
 
 T = TypeVar("T")
@@ -46,12 +46,12 @@ class SqliteTx(CommonTx):
         self._clock = clock
         self.now = 0
         self.ticks = 0
-        self._later: dict[str, list[Sequence[object]]] = {}
+        self._deferred: dict[str, list[Sequence[object]]] = {}
 
     def begin(self) -> None:
         """Begin a new unit of work at the present time."""
-        self._later.clear()
-        self._known.clear()
+        self._deferred.clear()
+        self._cache.clear()
         self.now = self._clock.now_ms()
 
     def all(self, sql: str, access: InAccount | None = None, /, **values: object) -> list[Row]:
@@ -86,19 +86,19 @@ class SqliteTx(CommonTx):
         if access is not None:
             values["account"] = access.account_id
         text, ordered = for_sqlite(sql)
-        self._later.setdefault(text, []).append(ordered(values))
+        self._deferred.setdefault(text, []).append(ordered(values))
 
     def prefetch(self, *reads: Callable[[], object]) -> None:
         """Do nothing: prefetching saves no time here."""
 
     def finish(self) -> None:
         """Execute what was deferred."""
-        for text, rows in self._later.items():
+        for text, rows in self._deferred.items():
             self._cursor.executemany(text, rows)
-        self._later.clear()
+        self._deferred.clear()
 
     def attempt(self, work: Callable[[], T]) -> T:
-        woken, later = self.woken.copy(), {text: list(rows) for text, rows in self._later.items()}
+        woken, deferred = self.woken.copy(), {text: list(rows) for text, rows in self._deferred.items()}
         self._cursor.execute("SAVEPOINT part")
         try:
             return work()
@@ -106,7 +106,7 @@ class SqliteTx(CommonTx):
             # SQLite may have ended the transaction itself.
             if self._connection.in_transaction:
                 self._cursor.execute("ROLLBACK TO part")
-            self.woken, self._later = woken, later
+            self.woken, self._deferred = woken, deferred
             self.invalidate()
             raise
         finally:
@@ -162,13 +162,16 @@ class _Work:
         self.error: BaseException | None = None
 
 
-class SqliteDatabase(CommonDatabase):
+class SqliteDatabase(CommonDatabase[apsw.Connection]):
     """The embedded store."""
 
     engine = "sqlite"
 
     def __init__(self, path: Path, *, durability: str, clock: Clock, ids: Ids, chance: Chance) -> None:
-        super().__init__()
+        super().__init__(
+            lambda: open_file(path, durability), urgent_readers=LONG_READERS_SQLITE,
+            patient_readers=PATIENT_READERS_SQLITE,
+        )  # fmt: skip
         self.path = path
         self._writing = open_file(path, durability)
         migrate_file(self._writing)
@@ -178,12 +181,7 @@ class SqliteDatabase(CommonDatabase):
         self._reading = open_file(path, durability)
         self._read_tx = ShortSqliteTx(self._reading, clock, ids, chance, self._observers)
         self._sources = (clock, ids, chance)
-        # By whether they are urgent.
-        self._long_reads = {
-            urgent: LongReads(lambda: open_file(path, durability), self._long_read, threads)
-            for urgent, threads in ((True, LONG_READERS_SQLITE), (False, PATIENT_READERS_SQLITE))
-        }
-        self._landings: list[CommitCallback] = []
+        self._callbacks: list[CommitCallback] = []
         self._collected: list[_Work] = []
         # Whether changes were committed together last, so that others are likely to follow soon.
         self._is_busy = False
@@ -214,15 +212,7 @@ class SqliteDatabase(CommonDatabase):
         self._require_open()
         return _look(self._reading, self._read_tx, work)
 
-    async def long_read(
-        self, work: Callable[[LongTx], T], *, seconds_max: float = LONG_READ_SECONDS_MAX, urgent: bool = True,
-        feed: bool = True,
-    ) -> T:  # fmt: skip
-        """Do `work` on another connection, in a thread."""
-        self._require_open()
-        return await self._long_reads[urgent].run(work, seconds_max)
-
-    def _long_read(self, connection: apsw.Connection, work: Callable[[LongTx], T], deadline: Deadline) -> T:
+    def _long_read(self, work: Callable[[LongTx], T], feed: bool, connection: apsw.Connection, deadline: Deadline) -> T:
         tx = LongSqliteTx(connection, *self._sources, self._observers)
         tx.deadline = deadline
         # The first ends a long-running statement, the second the work between two statements.
@@ -243,8 +233,7 @@ class SqliteDatabase(CommonDatabase):
         self._hand_over(0)
         self._queue.put(None)
         await asyncio.to_thread(self._writer.join)
-        for readers in self._long_reads.values():
-            await asyncio.to_thread(readers.close)
+        await self._close_readers()
         self._reading.close()
         self._writing.close()
 
@@ -255,8 +244,8 @@ class SqliteDatabase(CommonDatabase):
             if group:
                 committed = self._commit(group)
                 woken, self._write_tx.woken = self._write_tx.woken, Counter()
-                landings, self._landings = self._landings, []
-                self._loop.call_soon_threadsafe(self._answer, group, woken, landings, committed)
+                callbacks, self._callbacks = self._callbacks, []
+                self._loop.call_soon_threadsafe(self._answer, group, woken, callbacks, committed)
 
     def _next_group(self) -> tuple[list[_Work], bool]:
         group = self._queue.get()
@@ -303,7 +292,7 @@ class SqliteDatabase(CommonDatabase):
                 if not do(connection, tx, item):
                     connection.execute("ROLLBACK")
                     return False
-            self._ride()
+            self._run_hooks()
             if tx.ticks != ticks:
                 connection.execute("UPDATE ticks SET value = ?", (tx.ticks,))
             connection.execute("COMMIT")
@@ -313,16 +302,18 @@ class SqliteDatabase(CommonDatabase):
             raise
         return True
 
-    def _ride(self) -> None:
+    def _run_hooks(self) -> None:
         for bell in self._write_tx.woken.keys() & self._hooks.keys():
             item = _Work(self._hooks[bell])
             _do_guarded(self._writing, self._write_tx, item)
             if item.error is not None:
                 _log.error("commit_hook_failed", exc_info=item.error, extra={"bell": bell})
             elif item.result is not None:
-                self._landings.append(cast(CommitCallback, item.result))
+                self._callbacks.append(cast(CommitCallback, item.result))
 
-    def _answer(self, group: list[_Work], woken: Counter[str], landings: list[CommitCallback], committed: bool) -> None:
+    def _answer(
+        self, group: list[_Work], woken: Counter[str], callbacks: list[CommitCallback], committed: bool
+    ) -> None:
         self._is_busy = len(group) > 1
         for item in group:
             if item.future is None or item.future.done():
@@ -331,8 +322,8 @@ class SqliteDatabase(CommonDatabase):
                 item.future.set_result(item.result)
             else:
                 item.future.set_exception(item.error)
-        for landing in landings:
-            landing(committed)
+        for callback in callbacks:
+            callback(committed)
         for name in woken:
             self._bells[name].ring()
 

@@ -56,7 +56,6 @@ class Statements:
         return self.connection.closed
 
     def close(self) -> None:
-        """Close the connection."""
         self.connection.close()
 
     def begin(self, *statements: str) -> None:
@@ -72,7 +71,7 @@ class Statements:
 
     def end(self) -> None:
         """Roll back the open transaction, if any, and drop what was queued."""
-        self.forget()
+        self.discard()
         if self._pgconn.transaction_status in _OPEN:
             self.execute("ROLLBACK", {})
         elif self._pgconn.transaction_status == pq.TransactionStatus.ACTIVE:
@@ -83,7 +82,7 @@ class Statements:
         """Queue a statement to run before the next one; its error is raised there."""
         self._waiting.append((sql, values))
 
-    def forget(self) -> None:
+    def discard(self) -> None:
         """Drop what was queued since the last statement."""
         self._waiting.clear()
 

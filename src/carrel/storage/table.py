@@ -1,6 +1,6 @@
-"""One description per table: its columns, INSERT, upsert, whole-row UPDATE, and the mapping of rows to structs.
+"""One description per table: its columns, INSERT, upsert, whole-row UPDATE, plain reads, and how its rows become structs.
 
-Stores write out nearly every other statement. These are computed once, when the store is imported.
+Stores write out nearly every other statement. What is here is computed once, when the store is imported.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -48,6 +48,7 @@ class Table(Generic[S]):
         self.fields = tuple(field for field in struct.__struct_fields__ if field not in without)
         self.columns = ", ".join(self.fields)
         self.select = f"SELECT {self.columns} FROM {name}"
+        self._of_account = f"{self.select} WHERE account_id = :account"
         written = tuple(dict.fromkeys((*key, *self.fields, *also)))
         into = inserted or written
         self.insert = f"INSERT INTO {name} ({', '.join(into)}) VALUES ({', '.join(map(_bound, into))})"
@@ -87,6 +88,14 @@ class Table(Generic[S]):
         """Return the structs of several rows, in order."""
         return list(starmap(self._struct, rows) if self._plain else map(self._read, rows))
 
+    def one(self, tx: Tx, access: InAccount, where: str, /, **values: object) -> S | None:
+        """Return the first of the account's rows for which a condition holds; it may end with an order or a lock."""
+        return self.row(tx.one(f"{self._of_account} AND {where}", access, **values))
+
+    def all(self, tx: Tx, access: InAccount, where: str, /, **values: object) -> list[S]:
+        """Return the account's rows for which a condition holds."""
+        return self.rows(tx.all(f"{self._of_account} AND {where}", access, **values))
+
     def among(self, tx: Tx, access: InAccount, column: str, values: Iterable[object], then: str = "") -> list[S]:
         """Return the account's rows whose column has one of the values; `then` is the rest of the statement."""
         wanted = list(dict.fromkeys(values))
@@ -94,8 +103,7 @@ class Table(Generic[S]):
             return []
         names = {f"value_{at}": value for at, value in enumerate(padded(wanted))}
         listed = ", ".join(f":{name}" for name in names)
-        sql = f"{self.select} WHERE account_id = :account AND {column} IN ({listed}) {then}"
-        return self.rows(tx.all(sql, access, **names))
+        return self.all(tx, access, f"{column} IN ({listed}) {then}", **names)
 
     def _read(self, row: Row) -> S:
         values = list(row)

@@ -1,6 +1,6 @@
 """What agents can do: one definition per tool, toolsets narrowed by wrapping, calls that are made once."""
 
-from carrel.tools.caller import caller_again, caller_at, run_caller
+from carrel.tools.caller import caller_again, caller_at
 from carrel.tools.catalog import CATALOG
 from carrel.tools.cleanup import Cleanup
 from carrel.tools.coding import CODING_CATALOG
@@ -49,7 +49,7 @@ __all__ = [
     "account_wide", "begin_remote", "call_tool", "caller_again", "caller_at", "catalog_for", "connected_tool",
     "connectors_of", "context_reader", "end_remote", "external_caller", "finish_waiting", "is_exchange_step",
     "known_catalog", "lock_caller", "memory_reader", "message_shape", "names_in", "note_refused_read", "plan_worked_on",
-    "prepare_call", "reader_named", "reader_of", "reader_within", "refuse_call", "require_part", "run_caller",
+    "prepare_call", "reader_named", "reader_of", "reader_within", "refuse_call", "require_part",
     "session_access", "session_row", "shown_key", "shown_tools", "toolset_for", "visible_memory", "with_view",
     "workspace_of",
 ]  # fmt: skip

@@ -1,22 +1,20 @@
 """The tools of the board: search it, read one topic, task or entry, write a note, and change a task."""
 
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType, structs
+from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel import board
 from carrel.context import ContextLimits, ContextRequest, ContextShape, context_shape, depth_named, key_named
 from carrel.journal import clean
-from carrel.kernel import Refusal, SessionKey, invalid, limits
+from carrel.kernel import SessionKey, invalid, limits
 from carrel.kernel.fields import AnySession, Id
 from carrel.memory import Reader
 from carrel.storage import Database, Tx
 from carrel.tools.memory.readers import context_reader
-from carrel.tools.model import Caller, Params, Preparation, Prepare, Result, Shown, Tool, answer
-from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, level, moment
+from carrel.tools.model import Caller, Params, Result, Shown, Tool, answer, give_read, read_before
+from carrel.tools.tasks.changes import MomentOrNone, Priority, Tags, level, lock_task, moment
 from carrel.tools.tasks.shapes import TaskResult, first_that_fit, result_of, task_result
 from carrel.tools.tool_rules import require_part
 from carrel.topics import TopicShape, readable_topic
@@ -93,26 +91,7 @@ TopicResult = answer("TopicResult", "A topic.", topic=TopicShape)
 LogResult = answer("LogResult", "An entry.", log=board.LogShape)
 
 
-class _Searched(Struct, frozen=True):
-    """The outcome of a search, before its call is recorded."""
-
-    value: dict[str, Any] = {}
-    refusal: Refusal | None = None
-
-
-def _prepared(search: Callable[[Database, Caller, Any], Awaitable[dict[str, Any]]]) -> Prepare:
-    """Search before the call is made; a refusal is kept and raised where the call is recorded."""
-
-    async def prepare(db: Database, caller: Caller, params: Any) -> Preparation:
-        try:
-            return Preparation(params=_Searched(await search(db, caller, params)))
-        except Refusal as refusal:
-            return Preparation(params=_Searched(refusal=refusal))
-
-    return prepare
-
-
-async def _searched(db: Database, caller: Caller, params: SearchBoard) -> dict[str, Any]:
+async def _search(db: Database, caller: Caller, params: SearchBoard) -> Result:
     access, services = caller.own_access, caller.services
     assert services.search is not None, "a server that offers tools can search"
     from_session = params.session_key or str(caller.key)
@@ -126,16 +105,11 @@ async def _searched(db: Database, caller: Caller, params: SearchBoard) -> dict[s
     found = await board.board_search(db, services.search, access, query)
     shape = board.search_shape(params.q, scope, found, chars_max=limits.SEARCH_SHOWN_TO_TOOLS_CHARS_MAX)
     value: dict[str, Any] = msgspec.to_builtins(shape)
-    return value | {kind: first_that_fit(value[kind], limits.TOOL_RESULT_BYTES_MAX // 5) for kind in _KINDS}
+    fitting = {kind: first_that_fit(value[kind], limits.TOOL_RESULT_BYTES_MAX // 5) for kind in _KINDS}
+    return Result(value=value | fitting)
 
 
-def _search(_tx: Tx, _caller: Caller, searched: _Searched) -> Result:
-    if searched.refusal is not None:
-        raise searched.refusal
-    return Result(value=searched.value)
-
-
-async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str, Any]:
+async def _context(db: Database, caller: Caller, params: ContextOf) -> Result:
     access, services = caller.own_access, caller.services
     assert services.contexts is not None, "a server that offers tools can build contexts"
     named = params.session_key or str(caller.key)
@@ -160,8 +134,7 @@ async def _context(db: Database, caller: Caller, params: ContextOf) -> dict[str,
     )
     built = await services.contexts.build(access, request)
     shape = context_shape(built, session_key=named, question=question, with_data=False)
-    value: dict[str, Any] = msgspec.to_builtins(shape)
-    return value
+    return Result(value=msgspec.to_builtins(shape))
 
 
 def _get_topic(tx: Tx, caller: Caller, params: OneOf) -> Result:
@@ -218,20 +191,14 @@ def _update_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> Result:
     return task_result(tx, caller.access, changed.task)
 
 
-def _lock_task(tx: Tx, caller: Caller, params: UpdateBoardTask) -> None:
-    """Lock the task that a call changes; one that the caller may not read is refused where the call is recorded."""
-    with suppress(Refusal):
-        readable_task(tx, caller.access, params.id, hold=True)
-
-
 BOARD_TOOLS = (
     Tool("clawboard_search", "search the board",
          "Search topics, tasks, entries and notes of the board by words and by meaning, best first.",
-         "read", SearchBoard, _search, board.SearchShape, prepare=_prepared(_searched),
+         "read", SearchBoard, give_read, board.SearchShape, prepare=read_before(_search),
          shown=Shown(without=_SEARCH_TUNING)),
     Tool("clawboard_context", "read the context of a session",
          "Get the context of a session: its place on the board, the work there, and what fits a question.",
-         "read", ContextOf, _search, ContextShape, prepare=_prepared(_context)),
+         "read", ContextOf, give_read, ContextShape, prepare=read_before(_context)),
     Tool("clawboard_get_topic", "read a topic of the board",
          "Get one topic of the board.",
          "read", OneOf, _get_topic, TopicResult),
@@ -246,5 +213,5 @@ BOARD_TOOLS = (
          "write", CreateNote, _create_note, LogResult, shown=Shown(without=("topicId", "taskId"))),
     Tool("clawboard_update_task", "change a task of the board",
          "Change a task of the board: status, priority, due date, pinned, snoozed until, tags.",
-         "write", UpdateBoardTask, _update_task, TaskResult, lock=_lock_task, right="change"),
+         "write", UpdateBoardTask, _update_task, TaskResult, lock=lock_task, right="change"),
 )  # fmt: skip

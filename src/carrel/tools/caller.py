@@ -13,25 +13,18 @@ from carrel.visibility import visibility_of
 from carrel.work import actor_of
 
 
-def run_caller(
-    tx: Tx, services: ToolServices, access: Access, agent: Agent, lane: Lane, run: Run | None, session: Session | None
-) -> Caller:  # fmt: skip
-    """Return the caller for an agent in one of its lanes, within a run or outside of one."""
-    sandboxed = bool(lane.sandboxed)
-    return caller_at(tx, services, access, agent, lane.session_key, sandboxed=sandboxed, run=run, session=session)
-
-
 def caller_again(tx: Tx, caller: Caller, run: Run) -> Caller:
     """Return the caller of a run as it is now; its run and plan mode may have changed during the turn."""
     return structs.replace(caller, run=run, is_planning=is_planning(tx, caller.access, caller.key))
 
 
 def caller_at(
-    tx: Tx, services: ToolServices, access: Access, agent: Agent, key: SessionKey, *, sandboxed: bool,
-    run: Run | None = None, session: Session | None = None,
+    tx: Tx, services: ToolServices, access: Access, agent: Agent, at: Lane | SessionKey, *, run: Run | None = None,
+    session: Session | None = None,
 ) -> Caller:  # fmt: skip
-    """Return the caller for an agent at a key whose lane may not exist yet; `sandboxed` is the lane's own setting."""
-    sandboxed = sandboxed or agent.profile.sandbox == "on"
+    """Return the caller for an agent in one of its lanes, or at the key of a lane that may not exist yet."""
+    key = at.session_key if isinstance(at, Lane) else at
+    sandboxed = agent.profile.sandbox == "on" or (isinstance(at, Lane) and bool(at.sandboxed))
     tools, sandbox = services.settings.tools, services.settings.agents.defaults.sandbox
     if access.is_person:
         visibility = ToolVisibility(mode="all", key=key, rule="a person sees the whole account", whole_account=True)

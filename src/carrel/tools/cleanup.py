@@ -41,7 +41,6 @@ class Cleanup(Duty[Leftover]):
         self._settings = settings
 
     async def serve(self) -> None:
-        """Clean up until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(super().serve())
             group.create_task(self._serve_strays())
@@ -64,7 +63,6 @@ class Cleanup(Duty[Leftover]):
         return [(access, *row) for access in accounts for row in leftovers_of(tx, access, limit=limit)]
 
     async def do(self, item: Leftover) -> None:
-        """Remove one folder."""
         access, leftover_id, files = item
         placed = _placed(files)
         await asyncio.to_thread(_remove, placed.workspace, placed.folder)

@@ -89,8 +89,7 @@ def external_caller(tx: Tx, tool_services: ToolServices, access: Access, referen
     if found.lane is None and found.key != agent.base_key:
         raise _unknown()
     session = _generation(tx, access, found, agent, run)
-    sandboxed = found.lane is not None and bool(found.lane.sandboxed)
-    caller = caller_at(tx, tool_services, access, agent, found.key, sandboxed=sandboxed, run=run, session=session)
+    caller = caller_at(tx, tool_services, access, agent, found.lane or found.key, run=run, session=session)
     return ExternalCaller(caller, found.lane is not None)
 
 
@@ -107,8 +106,7 @@ def with_view(tx: Tx, services: ToolServices, access: Access, *, tool: str = "",
     if tool:
         _require_usable(tool, agent, own, services)
     lane = lane_of(tx, access, own)
-    sandboxed = lane is not None and bool(lane.sandboxed)
-    caller = ExternalCaller(caller_at(tx, services, access, agent, own, sandboxed=sandboxed, run=run), lane is not None)
+    caller = ExternalCaller(caller_at(tx, services, access, agent, lane or own, run=run), lane is not None)
     if writes and caller.caller.is_planning:
         raise Refusal(Code.FORBIDDEN, f"An agent may not change this now: {PLANNING}")
     view = caller.caller.visibility

@@ -92,13 +92,12 @@ def _act_once(tx: Tx, call: NewCall, tool: Tool, prepared: Preparation | None) -
     params = prepared.params if prepared is not None else tool.read_params(call.arguments)
     result = tool.act(tx, caller, named(tx, caller, params))
     note_forbidden(tx, caller, tool.name, result.value)
-    wait = (result.wait.run_id, result.wait.until) if result.wait else None
     # The answer is still to come: keep what is known now for a caller who repeats the call after a crash.
-    text = bounded({"runId": wait[0], "status": "accepted"} if wait else result.value)
+    text = bounded({"runId": result.wait.run_id, "status": "accepted"} if result.wait else result.value)
     if caller.run is not None:
         name = outside_call(call.call_id or tx.new_id("call"))
-        effect = effect_of(tool, result)
-        record_call(tx, caller.access, caller.run.id, name, tool=tool.name, effect=effect, result=text, wait=wait)
+        of = {"tool": tool.name, "effect": effect_of(tool, result), "result": text}
+        record_call(tx, caller.access, caller.run.id, name, **of, wait=result.wait)
         if result.ends is not None:
             made = ExternalCall(name=tool.name, arguments=call.arguments, result=text)
             request_end(tx, caller.access, caller.run.id, RequestedEnd(outcome=result.ends, call=made))

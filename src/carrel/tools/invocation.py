@@ -115,8 +115,8 @@ def call_tool(
         result = Result(value=refused(refusal))
         status, effect = "refused", "read"
     text = "" if result.wait else bounded(result.value)
-    wait = (result.wait.run_id, result.wait.until) if result.wait else None
-    record_call(tx, caller.access, caller.own_run.id, call_id, tool=name[:80], effect=effect, result=text, wait=wait)
+    of = {"tool": name[:80], "effect": effect, "result": text}
+    record_call(tx, caller.access, caller.own_run.id, call_id, **of, wait=result.wait)
     counted = name[:80] if status == "ok" else "other"
     METRICS.count("tools.called.count", caller.access.account_id, tool=counted, status=status)
     return text, result
@@ -186,13 +186,11 @@ def finish_waiting(tx: Tx, toolset: Toolset, caller: Caller, call_id: str) -> tu
 
 
 def finished(tx: Tx, tool: Tool, caller: Caller, run_id: str) -> dict[str, Any]:
-    """Return the result of a call that waited for a run."""
     assert tool.finish is not None, "only tools that can finish let a call wait"
     return tool.finish(tx, caller, run_id, run_by_id(tx, caller.access, run_id))
 
 
 def refused(refusal: Refusal) -> dict[str, Any]:
-    """Return a refusal as a tool result."""
     return failed(str(refusal.code), refusal.message)
 
 

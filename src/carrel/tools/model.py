@@ -1,11 +1,8 @@
-"""A tool, its caller and its result.
-
-A tool is defined once, with its schema, effect and function, and every surface offers it from that definition.
-"""
+"""A tool, its caller and its result. Every surface offers a tool from its one definition."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import msgspec
 from msgspec import Struct, structs
@@ -35,6 +32,20 @@ class Params(Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_f
     TASK: ClassVar[str] = "task_id"
 
 
+class FreeParams(Params, frozen=True, kw_only=True):
+    """The parameters of a tool that somebody else checks."""
+
+    values: dict[str, Any]
+
+    @classmethod
+    def read(cls, arguments: str, called: str) -> Self:
+        """Decode the arguments that the model wrote, which must be an object."""
+        try:
+            return cls(values=msgspec.json.decode(arguments or "{}", type=dict[str, Any]))
+        except msgspec.MsgspecError as error:
+            raise Refusal(Code.INVALID_PARAMS, f"{called}: the arguments must be a JSON object.") from error
+
+
 class NoChannelThread(Exception):
     """A channel thread cannot be opened; the message is for the caller."""
 
@@ -44,14 +55,12 @@ OpenChannelThread = Callable[[str, str], Awaitable[str]]
 
 
 class ToolServices(Struct, frozen=True, kw_only=True):
-    """What tools use of the server: its settings, the rules of delivery, its gateways.
-
-    `channel_threads` opens threads on the channels that have them, by channel name.
-    """
+    """What tools use of the server: its settings, the rules of delivery, its gateways."""
 
     settings: Settings
     rules: Rules
     gateways: Mapping[str, Gateway] = {}
+    # By the name of the channel, for those that have threads.
     channel_threads: Mapping[str, OpenChannelThread] = {}
     search: Search | None = None
     contexts: Contexts | None = None
@@ -67,12 +76,10 @@ class ToolServices(Struct, frozen=True, kw_only=True):
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """Who calls a tool: the access, the agent and lane they act as, and the run the call belongs to, if any.
-
-    `actor` says what they may do with tasks.
-    """
+    """Who calls a tool: the access, the agent and lane they act as, and the run the call belongs to, if any."""
 
     access: Access
+    # What the caller may do with tasks.
     actor: Actor
     agent: Agent
     key: SessionKey
@@ -107,7 +114,7 @@ def answer(name: str, said: str, **fields: Any) -> Any:
     return msgspec.defstruct(name, [*fields.items()], bases=(Shape,), namespace=space, frozen=True, kw_only=True)
 
 
-class Wait(Struct, frozen=True):
+class Wait(NamedTuple):
     """What a call waits for before it has a result: another run, until a time on the store's clock."""
 
     run_id: str
@@ -115,12 +122,10 @@ class Wait(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """The result of a call; `ends` is set by tools that end the turn, `wait` by those that wait for another run.
-
-    `files` are shown beside the value to models that take files.
-    """
+    """The result of a call; `ends` is set by tools that end the turn, `wait` by those that wait for another run."""
 
     value: dict[str, Any]
+    # Shown beside the value to models that take files.
     files: tuple[NewAttachment, ...] = ()
     ends: NeedsInput | Failed | None = None
     wait: Wait | None = None
@@ -142,6 +147,25 @@ class Preparation(Struct, frozen=True, kw_only=True):
 Prepare = Callable[[Database, Caller, Any], Awaitable[Preparation]]
 
 
+def read_before(read: Callable[[Database, Caller, Any], Awaitable[Result]]) -> Prepare:
+    """Return the preparation of a tool that reads before its call's transaction; its `act` is `give_read`."""
+
+    async def prepare(db: Database, caller: Caller, params: Any) -> Preparation:
+        try:
+            return Preparation(params=await read(db, caller, params))
+        except Refusal as refusal:
+            return Preparation(params=refusal)
+
+    return prepare
+
+
+def give_read(_tx: Tx, _caller: Caller, read: Result | Refusal) -> Result:
+    """Return what `read_before` has read; its refusal is raised here, where the call is recorded."""
+    if isinstance(read, Refusal):
+        raise read
+    return read
+
+
 @cache
 def _schema(shape: type[Struct]) -> dict[str, Any]:
     # Cached: a turn offers its tools with every step.
@@ -154,12 +178,10 @@ def _schema(shape: type[Struct]) -> dict[str, Any]:
 
 
 class Shown(Struct, frozen=True):
-    """What a model is shown of a tool's parameters; it may still give those that are left out.
-
-    `words` are the values that this agent may give if the schema alone would allow more.
-    """
+    """What a model is shown of a tool's parameters; it may still give those that are left out."""
 
     without: tuple[str, ...] = ()
+    # By parameter, the values that this agent may give, if the schema alone would allow more.
     words: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 

@@ -48,7 +48,7 @@ def _is_hidden(tx: Tx, caller: Caller, tool: Tool, params: Any) -> bool:
     """Return whether a read found nothing only because of what the caller may see: an owner finds it."""
     if tool.effect != "read" or tool.prepare is not None:
         return False
-    owner = caller_at(tx, caller.services, account_wide(caller.access), caller.agent, caller.key, sandboxed=False)
+    owner = caller_at(tx, caller.services, account_wide(caller.access), caller.agent, caller.key)
     try:
         tx.attempt(lambda: tool.act(tx, owner, params))
     except Refusal:

@@ -22,18 +22,12 @@ from carrel.storage import Database, Tx
 from carrel.tools.artifacts import add_part, known_artifacts
 from carrel.tools.catalog import CATALOG
 from carrel.tools.invocation import FATE_UNKNOWN, LOOK_FIRST, bounded, call_tool, failed
-from carrel.tools.model import Caller, Params, Result, Tool, ToolServices, encoded_function
+from carrel.tools.model import Caller, FreeParams, Params, Result, Tool, ToolServices, encoded_function
 from carrel.tools.toolset import Catalog, Toolset, names_in, require_offered_now
 from carrel.work import Actor
 
 # What a model can look at; other files are artifacts only.
 _IMAGES = ("image/gif", "image/jpeg", "image/png", "image/webp")
-
-
-class RemoteArguments(Params, frozen=True, kw_only=True):
-    """What a model wrote for a tool of a server, which checks it itself."""
-
-    values: dict[str, Any]
 
 
 class ConnectedTool(Tool, frozen=True, kw_only=True):
@@ -51,11 +45,7 @@ class ConnectedTool(Tool, frozen=True, kw_only=True):
         if len(arguments) > MCP_ARGUMENTS_BYTES_MAX:
             message = f"{self.name}: the arguments have more than {MCP_ARGUMENTS_BYTES_MAX} bytes."
             raise Refusal(Code.TOO_LARGE, message)
-        try:
-            values = msgspec.json.decode(arguments or "{}", type=dict[str, Any])
-        except msgspec.MsgspecError as error:
-            raise Refusal(Code.INVALID_PARAMS, f"{self.name}: the arguments must be a JSON object.") from error
-        return RemoteArguments(values=values)
+        return FreeParams.read(arguments, self.name)
 
 
 class BegunCall(Struct, frozen=True, kw_only=True):
@@ -91,10 +81,7 @@ async def catalog_for(
     db: Database, services: ToolServices, access: Access, agent_id: str,
     aside: Callable[[], AbstractContextManager[None]],
 ) -> Catalog:  # fmt: skip
-    """Return every tool that the runs of an agent may have.
-
-    Its servers are started if necessary; the wait for them happens inside `aside`.
-    """
+    """Return every tool that an agent's runs may have, starting its servers; the wait for them is inside `aside`."""
     connectors = services.connectors
     if connectors is None or not connectors.is_configured:
         return CATALOG
@@ -122,7 +109,6 @@ def known_catalog(services: ToolServices, account_slug: str, agent: Agent) -> Ca
 # Most runs of an agent get the same lists as the run before.
 @lru_cache(maxsize=64)
 def catalog_with(lists: tuple[ToolList, ...]) -> Catalog:
-    """Return our tools and those of servers."""
     return CATALOG.with_tools(tuple(_connected(tool) for one in lists for tool in one.tools)) if lists else CATALOG
 
 
@@ -140,7 +126,7 @@ def begin_remote(
         # It is refused again later, and recorded.
         return call_tool(tx, toolset, caller, call_id, name, arguments)
     assert isinstance(tool, ConnectedTool), "a tool of ours is called at once"
-    assert isinstance(params, RemoteArguments), "what such a tool reads"
+    assert isinstance(params, FreeParams), "what such a tool reads"
     record_call(tx, caller.access, caller.own_run.id, call_id, tool=name, effect=tool.effect, result="")
     return BegunCall(tool=tool, arguments=params.values, account_slug=account_of(tx, caller.access).slug)
 
@@ -193,7 +179,7 @@ def _connected(remote: RemoteTool) -> ConnectedTool:
         server=remote.server,
         description=remote.description,
         effect=remote.effect,
-        params=RemoteArguments,
+        params=FreeParams,
         act=_never,
         only_in_run=True,
         remote=remote,

@@ -9,7 +9,7 @@ from carrel.kernel.settings import Recall
 from carrel.records import refusals_of
 from carrel.sessions import Lane, LaneFilter, lane_rows
 from carrel.storage import Tx
-from carrel.tools.caller import run_caller
+from carrel.tools.caller import caller_at
 from carrel.tools.memory.readers import reader_of
 from carrel.tools.model import ToolServices
 from carrel.tools.refusals import HIDDEN
@@ -56,7 +56,7 @@ def session_access(tx: Tx, services: ToolServices, access: Access, lane: Lane) -
     assert agent is not None, "a lane always has an agent"
     spaces = access.narrowed(agent.profile.space_ids)
     as_agent = structs.replace(access, kind="agent", actor_id=agent.id, agent_id=agent.id, space_ids=spaces)
-    caller = run_caller(tx, services, as_agent, agent, lane, None, None)
+    caller = caller_at(tx, services, as_agent, agent, lane)
     rows = lane_rows(tx, caller.own_access, LaneFilter(), before=None, limit=LIST_ROWS_MAX)
     known = Recalls(tx, access).of(lane.key)
     reader = reader_of(tx, access, lane.session_key, lane.session_key.task_id)

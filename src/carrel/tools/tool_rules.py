@@ -20,7 +20,6 @@ _SAME = (
 
 
 def matches(names: Iterable[str], patterns: tuple[str, ...]) -> bool:
-    """Return whether any of the names is among the patterns."""
     return _matches(tuple(names), patterns)
 
 

@@ -23,11 +23,9 @@ class Toolset(Hashable, Protocol):
 
     def offered(self) -> tuple[Tool, ...]:
         """Return the tools, in a stable order."""
-        ...
 
     def find(self, name: str) -> Tool:
         """Return the tool of that name; Refusal when it is not offered."""
-        ...
 
 
 class Catalog:

@@ -15,7 +15,7 @@ from carrel.kernel.limits import TOOL_MESSAGE_CHARS_MAX, TOOL_RESULT_BYTES_MAX
 from carrel.kernel.settings import Settings, ToolsSessionsSettings, ToolsSettings
 from carrel.sessions import insert_lane, lane_of, open_generation
 from carrel.storage import Tx
-from carrel.tools import CATALOG, ToolServices, run_caller
+from carrel.tools import CATALOG, ToolServices, caller_at
 from carrel.work import NewTask, create_task
 from tests.harness.engine import Engine, FakeClock, open_engine
 from tests.requirements.mark import requirement
@@ -70,7 +70,7 @@ class MainAgent:
             assert agent is not None
             assert lane is not None
             access = msgspec.structs.replace(engine.access, kind="agent", actor_id="main", agent_id="main")
-            caller = run_caller(tx, ToolServices(settings=AGENT, rules=engine.rules), access, agent, lane, None, None)
+            caller = caller_at(tx, ToolServices(settings=AGENT, rules=engine.rules), access, agent, lane)
             found = CATALOG.find(tool)
             return found.act(tx, caller, found.read_params(json.dumps(arguments))).value
 

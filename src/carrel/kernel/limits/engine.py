@@ -172,8 +172,8 @@ LOOP_CYCLE_MAX = 8
 # Runs in a row in which agents have only answered one another.
 LOOP_TALK_RUNS_MAX = 30
 
-# How long a head that waits for a slot sleeps if no bell rings, because the slot may become free on another server
-PLACE_LOOK_MS = 500
+# How often a server looks for a slot that may have become free on another one, if due runs wait for it
+SLOT_POLL_MS = 500
 # The most runs of one gateway or agent that settings or owners can allow at once
 CONCURRENCY_MAX = 10_000
 

@@ -4,84 +4,18 @@ Each room is given its own section. `carrel.main` reads the file and the environ
 settings reference: a section is a struct, a setting a field.
 """
 
+# ruff: noqa: F403, F405  (all sections, in five files)
+
 from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from carrel.kernel.settings.agents import (
-    AgentDefaultsSettings,
-    AgentsSettings,
-    McpServerSettings,
-    SandboxDefaultsSettings,
-    SpawnAttachmentsSettings,
-    SubagentDefaultsSettings,
-    ToolNamesSettings,
-    ToolsAgentToAgentSettings,
-    ToolsSessionsSettings,
-    ToolsSettings,
-    ToolsSpawnSettings,
-    ToolsSubagentsSettings,
-)
-from carrel.kernel.settings.board import (
-    ClassifierSettings,
-    ContextSettings,
-    DigestsSettings,
-    FollowupsSettings,
-    IntakeSettings,
-    MemorySettings,
-    Recall,
-    SearchEndpointSettings,
-    SearchSettings,
-)
-from carrel.kernel.settings.server import (
-    AuditSettings,
-    AuthSettings,
-    BudgetSettings,
-    EventsSettings,
-    GatewaySettings,
-    LogSettings,
-    PriceSettings,
-    ServerSettings,
-    StorageSettings,
-)
-from carrel.kernel.settings.surfaces import (
-    A2aOptSettings,
-    A2aPushSettings,
-    A2aSettings,
-    A2aTasksSettings,
-    AgentHttpSettings,
-    ChannelsSettings,
-    HooksSettings,
-    TelegramSettings,
-    WebhookSettings,
-)
-from carrel.kernel.settings.types import CHOSEN_NAME, BudgetAction, BudgetPer, Section
-from carrel.kernel.settings.work import (
-    AutoSettings,
-    DeliverySettings,
-    ResponsesSettings,
-    RunsSettings,
-    SendMatch,
-    SendPolicySettings,
-    SendRule,
-    SessionsAgentToAgentSettings,
-    SessionsSettings,
-    ThreadBindingsSettings,
-)
-
-__all__ = [
-    "CHOSEN_NAME", "A2aOptSettings", "A2aPushSettings", "A2aSettings", "A2aTasksSettings", "AgentDefaultsSettings",
-    "AgentHttpSettings", "AgentsSettings", "AuditSettings", "AuthSettings", "AutoSettings", "BudgetAction",
-    "BudgetPer", "BudgetSettings", "ChannelsSettings", "ClassifierSettings", "ContextSettings",
-    "DeliverySettings", "DigestsSettings", "EventsSettings", "FollowupsSettings", "GatewaySettings", "HooksSettings",
-    "IntakeSettings", "LogSettings", "McpServerSettings", "MemorySettings", "PriceSettings", "Recall",
-    "ResponsesSettings", "RunsSettings", "SandboxDefaultsSettings", "SearchEndpointSettings", "SearchSettings",
-    "Section", "SendMatch", "SendPolicySettings", "SendRule", "ServerSettings", "SessionsAgentToAgentSettings",
-    "SessionsSettings", "SettingRow", "Settings", "SpawnAttachmentsSettings", "StorageSettings",
-    "SubagentDefaultsSettings", "TelegramSettings", "ThreadBindingsSettings", "ToolNamesSettings",
-    "ToolsAgentToAgentSettings", "ToolsSessionsSettings", "ToolsSettings", "ToolsSpawnSettings",
-    "ToolsSubagentsSettings", "WebhookSettings",
-]  # fmt: skip
+from carrel.kernel.settings.agents import *
+from carrel.kernel.settings.board import *
+from carrel.kernel.settings.server import *
+from carrel.kernel.settings.surfaces import *
+from carrel.kernel.settings.types import *
+from carrel.kernel.settings.work import *
 
 
 class Settings(Section, frozen=True, kw_only=True):

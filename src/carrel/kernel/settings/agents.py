@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, field
 
 from carrel.kernel.access import DEFAULT_ACCOUNT_SLUG
+from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX
 from carrel.kernel.settings.types import Concurrency, Count, Minutes, Section, WebAddress
 
 
@@ -63,7 +64,7 @@ class ToolsSettings(Section, frozen=True, kw_only=True):
 class SubagentDefaultsSettings(Section, frozen=True, kw_only=True):
     """Limits of sub-agents whose agent sets none; 0 seconds or minutes mean no limit."""
 
-    run_timeout_seconds: Annotated[int, Meta(ge=0, le=31_536_000)] = 0
+    run_timeout_seconds: Annotated[int, Meta(ge=0, le=RUN_TIMEOUT_SECONDS_MAX)] = 0
     archive_after_minutes: Minutes = 60
     max_children: Annotated[int, Meta(ge=0, le=1000)] = 5
 

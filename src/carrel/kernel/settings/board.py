@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from carrel.kernel.limits import CONTEXT_LINES_MAX, CONTEXT_TEXT_CHARS_DEFAULT, CONTEXT_TEXT_CHARS_MAX
 from carrel.kernel.settings.types import Minutes, Seconds, Secret, Section, WebAddress
 
 
@@ -49,7 +50,7 @@ class ContextSettings(Section, frozen=True, kw_only=True):
 
     augment: bool = True
     mode: Literal["auto", "cheap", "full", "patient"] = "auto"
-    max_chars: Annotated[int, Meta(ge=400, le=12_000)] = 2_200
+    max_chars: Annotated[int, Meta(ge=400, le=CONTEXT_TEXT_CHARS_MAX)] = CONTEXT_TEXT_CHARS_DEFAULT
     fetch_timeout_ms: Annotated[int, Meta(ge=1, le=60_000)] = 1_200
     total_budget_ms: Annotated[int, Meta(ge=1, le=60_000)] = 3_000
     # Whether what is said in a lane stays there (own), or is sorted and recalled within its spaces (space).
@@ -57,9 +58,9 @@ class ContextSettings(Section, frozen=True, kw_only=True):
     # How far the block of a task lane looks: the task itself, its topic, or everything in its spaces.
     task_lane: Literal["task", "topic", "space"] = "task"
     # Topics, tasks and entries that are recalled, at most.
-    topic_limit: Annotated[int, Meta(ge=0, le=40)] = 3
-    task_limit: Annotated[int, Meta(ge=0, le=40)] = 3
-    log_limit: Annotated[int, Meta(ge=0, le=40)] = 6
+    topic_limit: Annotated[int, Meta(ge=0, le=CONTEXT_LINES_MAX)] = 3
+    task_limit: Annotated[int, Meta(ge=0, le=CONTEXT_LINES_MAX)] = 3
+    log_limit: Annotated[int, Meta(ge=0, le=CONTEXT_LINES_MAX)] = 6
 
 
 class ClassifierSettings(Section, frozen=True, kw_only=True):

@@ -3,15 +3,15 @@
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct, structs
+from msgspec import Meta, structs
 
-from carrel.kernel import NewAttachment, Refusal, Shape, limits, redact
+from carrel.kernel import NewAttachment, Shape, limits, redact
 from carrel.records import text_of
 from carrel.storage import Database, Tx
 from carrel.tools.files.content import OpenedFile, open_file
 from carrel.tools.files.inventory import ListedFile, list_files
 from carrel.tools.files.pdf import PDF, PdfText, read_pdf
-from carrel.tools.model import Caller, Params, Preparation, Result, Shown, Tool, answer
+from carrel.tools.model import Caller, Params, Result, Shown, Tool, answer, give_read, read_before
 from carrel.tools.tasks.reads import TaskId
 from carrel.tools.tasks.shapes import first_that_fit
 
@@ -55,49 +55,32 @@ class FilePart(Shape, frozen=True, kw_only=True, omit_defaults=True):
     note: str | None = None
 
 
-class _Read(Struct, frozen=True):
-    """The outcome of a read, before its call is recorded."""
-
-    part: FilePart | None = None
-    files: tuple[NewAttachment, ...] = ()
-    refusal: Refusal | None = None
-
-
 def _file_list(tx: Tx, caller: Caller, params: ListFiles) -> Result:
     files: list[Any] = msgspec.to_builtins(list_files(tx, caller, params.task_id))
     return Result(value={"files": first_that_fit(files, limits.TOOL_RESULT_BYTES_MAX // 2)})
 
 
-async def _prepare_read(db: Database, caller: Caller, params: ReadFile) -> Preparation:
-    """Read the file outside of the call's transaction; a refusal is kept and raised where the call is recorded."""
-    try:
-        read = await _read(await open_file(db, caller, params.id, params.task_id), params)
-    except Refusal as refusal:
-        read = _Read(refusal=refusal)
-    return Preparation(params=read)
-
-
-def _file_read(_tx: Tx, _caller: Caller, read: _Read) -> Result:
-    if read.part is None:
-        assert read.refusal is not None, "a call comes to a part of a file or to a refusal"
-        raise read.refusal
-    return Result(value=msgspec.to_builtins(read.part), files=read.files)
-
-
-async def _read(file: OpenedFile, params: ReadFile) -> _Read:
+async def _file_read(db: Database, caller: Caller, params: ReadFile) -> Result:
+    file = await open_file(db, caller, params.id, params.task_id)
     about = FilePart(name=file.name, mime_type=file.mime_type, size_bytes=len(file.content))
+    part, files = await _part(file, about, params)
+    return Result(value=msgspec.to_builtins(part), files=files)
+
+
+async def _part(file: OpenedFile, about: FilePart, params: ReadFile) -> tuple[FilePart, tuple[NewAttachment, ...]]:
+    """Return the part that is asked for, and the file itself if it is shown to the model beside the part."""
     if (text := text_of(file.content, file.mime_type)) is not None:
-        return _Read(_text_part(about, text, params))
+        return _text_part(about, text, params), ()
     note = _BESIDE
     if file.mime_type == PDF:
         pdf = await read_pdf(file.content, chars_max=max(0, params.offset) + limits.FILE_READ_CHARS_MAX)
         if pdf.text:
-            return _Read(_pages(about, pdf, params))
+            return _pages(about, pdf, params), ()
         note = f"{pdf.error or _NO_TEXT} {_BESIDE_IT}"
     if file.mime_type not in _SHOWN or len(file.content) > limits.ATTACHMENT_BYTES_MAX:
-        return _Read(structs.replace(about, note=_NOT_TEXT))
+        return structs.replace(about, note=_NOT_TEXT), ()
     shown = NewAttachment(name=file.name, mime_type=file.mime_type, content=file.content)
-    return _Read(structs.replace(about, note=note), (shown,))
+    return structs.replace(about, note=note), (shown,)
 
 
 def _pages(about: FilePart, pdf: PdfText, params: ReadFile) -> FilePart:
@@ -122,5 +105,6 @@ FILE_TOOLS = (
          "read", ListFiles, _file_list, FileList, shown=Shown(without=("taskId",))),
     Tool("file_read", "read a file",
          "Read a file; a long one goes on at nextOffset.",
-         "read", ReadFile, _file_read, FilePart, prepare=_prepare_read, shown=Shown(without=("limit", "taskId"))),
+         "read", ReadFile, give_read, FilePart, prepare=read_before(_file_read),
+         shown=Shown(without=("limit", "taskId"))),
 )  # fmt: skip

@@ -15,7 +15,7 @@ PDF = "application/pdf"
 _PROGRAM = Path(__file__).with_name("pdf_process.py")
 _TOO_MUCH = "This PDF takes too long or too much memory to read."
 _BUSY = "Too many PDFs are being read; try again in a moment."
-_places = BoundedSemaphore(limits.PDF_AT_ONCE_MAX)
+_slots = BoundedSemaphore(limits.PDF_AT_ONCE_MAX)
 
 
 class PdfBounds(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,6 @@ class PdfText(Struct, frozen=True):
 
     @property
     def has_all(self) -> bool:
-        """Whether all pages were read."""
         return len(self.texts) == self.pages
 
 
@@ -55,7 +54,7 @@ async def read_pdf(content: bytes, *, chars_max: int, within: PdfBounds = _WITHI
 
 
 def _read(content: bytes, chars_max: int, within: PdfBounds) -> PdfText:
-    if not _places.acquire(timeout=within.seconds):
+    if not _slots.acquire(timeout=within.seconds):
         return PdfText(error=_BUSY)
     bounds = (chars_max, within.pages, within.memory_bytes, within.processor_seconds)
     command = [sys.executable, "-I", str(_PROGRAM), *map(str, bounds)]
@@ -65,4 +64,4 @@ def _read(content: bytes, chars_max: int, within: PdfBounds) -> PdfText:
     except (subprocess.SubprocessError, OSError, msgspec.DecodeError):
         return PdfText(error=_TOO_MUCH)
     finally:
-        _places.release()
+        _slots.release()

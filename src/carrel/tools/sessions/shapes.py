@@ -1,13 +1,11 @@
-"""The result types of the tools, from which their schemas are made.
-
-The HTTP API extends the row of a session with more fields.
-"""
+"""The results of the session tools, from which their schemas are made; the HTTP API adds fields to a session's row."""
 
 from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
 from carrel.kernel import Shape
+from carrel.tools.model import answer
 from carrel.tools.transcript import MessageShape
 from carrel.workspaces import Receipt
 
@@ -52,12 +50,9 @@ class Visibility(Shape, frozen=True, kw_only=True):
     hidden: bool
 
 
-class ListedSessions(Shape, frozen=True, kw_only=True):
-    """The result of `sessions_list`."""
-
-    count: int
-    sessions: list[SessionRow]
-    visibility: Visibility
+ListedSessions = answer(
+    "ListedSessions", "The result of `sessions_list`.", count=int, sessions=list[SessionRow], visibility=Visibility
+)
 
 
 class SessionHistory(Shape, frozen=True, kw_only=True):
@@ -155,7 +150,4 @@ class Spawned(Shape, frozen=True, kw_only=True):
     code: str | UnsetType = UNSET
 
 
-class Added(Shape, frozen=True, kw_only=True):
-    """The result of `artifact_add`."""
-
-    artifact_id: str
+Added = answer("Added", "The result of `artifact_add`.", artifact_id=str)

@@ -108,17 +108,13 @@ class RequestResponses(Params, frozen=True, kw_only=True):
     task_id: Annotated[TaskId, Meta(description="yours by default")] | None = None
 
 
-def _lock(tx: Tx, caller: Caller, params: Any) -> None:
-    """Lock the task that a call changes, before the lane and the run of its caller."""
-    task_id = _task_of(caller, params) if isinstance(params, RequestResponses) else params.task_id
+def lock_task(tx: Tx, caller: Caller, params: Params) -> None:
+    """Lock the task that a call changes, by default that of its run, before the lane and the run of its caller."""
+    task_id = getattr(params, params.TASK) or caller.actor.task_id
     # A task that the caller may not read is refused where the call is recorded.
     with suppress(Refusal):
         if task_id is not None:
             work.readable_task(tx, caller.access, task_id, hold=True)
-
-
-def _task_of(caller: Caller, params: RequestResponses) -> str | None:
-    return params.task_id or caller.actor.task_id
 
 
 def _status(tx: Tx, caller: Caller, params: SetStatus) -> Result:
@@ -207,7 +203,7 @@ def _delete(tx: Tx, caller: Caller, params: DeleteTask) -> Result:
 
 
 def _request(tx: Tx, caller: Caller, params: RequestResponses) -> Result:
-    task_id = _task_of(caller, params)
+    task_id = params.task_id or caller.actor.task_id
     if task_id is None:
         raise invalid("taskId", "This is not a run on a task; name the task in taskId.")
     rules = caller.services.rules
@@ -241,23 +237,23 @@ def _hidden_parties(actor: work.Actor, *names: str) -> tuple[str, ...]:
 WRITING_TOOLS = (
     Tool("task_status", "move a task to another status",
          "Move a task to another status; done only from review.",
-         "write", SetStatus, _status, StatusResult, lock=_lock, right="change", shown=_shown_status),
+         "write", SetStatus, _status, StatusResult, lock=lock_task, right="change", shown=_shown_status),
     Tool("task_update", "change a task",
          "Change a task; what is left out stays.",
-         "write", UpdateTask, _update, TaskResult, lock=_lock, right="change", shown=_shown_update),
+         "write", UpdateTask, _update, TaskResult, lock=lock_task, right="change", shown=_shown_update),
     Tool("task_create", "create a task",
          "Create a task.",
          "write", CreateTask, _create, TaskResult, right="create", shown=_shown_create),
     Tool("task_assign", "assign a task",
          "Assign a task; whoever gets it is notified.",
-         "write", AssignTask, _assign, TaskResult, lock=_lock, right="assign"),
+         "write", AssignTask, _assign, TaskResult, lock=lock_task, right="assign"),
     Tool("task_message", "write to the thread of a task",
          "Write a message to the thread of a task; those who follow it are notified.",
-         "write", PostMessage, _message, MessageResult, lock=_lock, right="message"),
+         "write", PostMessage, _message, MessageResult, lock=lock_task, right="message"),
     Tool("task_delete", "archive a task",
          "Archive a task, with a reason: it can be read, but nobody works on it any more.",
-         "write", DeleteTask, _delete, TaskResult, lock=_lock, right="archive"),
+         "write", DeleteTask, _delete, TaskResult, lock=lock_task, right="archive"),
     Tool("response_request", "ask other agents for a response on a task",
          "Ask other agents for a response on a task. Says who was not asked, and why.",
-         "write", RequestResponses, _request, work.ResponseRequests, lock=_lock, right="request"),
+         "write", RequestResponses, _request, work.ResponseRequests, lock=lock_task, right="request"),
 )  # fmt: skip

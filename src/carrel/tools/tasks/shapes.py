@@ -28,7 +28,6 @@ SearchResult = answer(
 
 
 def task_result(tx: Tx, access: Access, task: Task) -> Result:
-    """Return a task as a tool result."""
     return result_of(TaskResult(task=task_shape(tx, access, task)))
 
 

@@ -6,7 +6,7 @@ import httpx
 
 from carrel.kernel import SessionKey
 from carrel.kernel.settings import RunsSettings, SendMatch, SendPolicySettings, SendRule, SessionsSettings, Settings
-from carrel.sessions import insert_lane
+from carrel.sessions import NewChild, insert_child
 from tests.harness.server import HttpServer, open_http_server
 from tests.requirements.mark import requirement
 from tests.surfaces.api_calls import refused, run_of, send_and_wait, session_of, settled, start
@@ -145,7 +145,8 @@ async def test_a_stop_cancels_what_was_said_and_not_what_is_said_after(
     queued = await start(client, "queued")
     access = await server.access_of()
     child = SessionKey.parse("agent:main:subagent:0001")
-    await server.db.write(lambda tx: insert_lane(tx, access, child, spawned_by="agent:main:main"))
+    spawned = NewChild(key=child, spawned_by=SessionKey("main", "main"))
+    await server.db.write(lambda tx: insert_child(tx, access, spawned))
     below = await start(client, "hold below", sessionKey=str(child))
     await server.agent.reached("below")
     stopped = (await client.post(f"{MAIN}/stop")).json()["cancelledRuns"]
