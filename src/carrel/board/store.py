@@ -22,6 +22,7 @@ _SAID = (
 )
 # A topic is named after one of its first messages.
 _OPENINGS_MAX = 20
+_PRIVATE = PRIVATE[1]
 _SHARED = "(i.source IS NULL OR i.run_id IS NOT NULL)"
 
 
@@ -41,15 +42,13 @@ def list_entries(tx: Tx, access: Access, wanted: LogFilter, *, before: int | Non
     """Return visible entries below a number, newest first."""
     seen, values = seen_log(tx, access, wanted.spaces)
     rules, asked = _conditions(wanted)
-    if before is not None:
-        rules, asked = [*rules, "seq < :before"], asked | {"before": before}
-    return entries_matching(tx, access, [seen, *rules], limit=limit, **values, **asked)
+    return entries_matching(tx, access, [seen, *rules], before=before, limit=limit, **values, **asked)
 
 
 def entry_in_view(tx: Tx, access: Access, entry_id: str) -> Entry | None:
     """Return one entry that the caller may see."""
     seen, values = seen_log(tx, access)
-    found = entries_matching(tx, access, [seen, "id = :id"], limit=1, id=entry_id, **values)
+    found = entries_matching(tx, access, [seen, "id = :id"], before=None, limit=1, id=entry_id, **values)
     return found[0] if found else None
 
 
@@ -233,7 +232,7 @@ def lanes_to_settle(tx: Tx, access: Access) -> list[str]:
         "SELECT DISTINCT i.key FROM entries i WHERE i.account_id = :account AND i.key IS NOT NULL "
         "AND (i.topic_id IS NOT NULL OR i.classification_error = :private) ORDER BY i.key"
     )
-    return [row[0] for row in tx.all(sql, access, private=PRIVATE)]
+    return [row[0] for row in tx.all(sql, access, private=_PRIVATE)]
 
 
 def places_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> list[tuple[str, str | None]]:
@@ -269,7 +268,7 @@ def take_off(tx: Tx, access: Access, key: str, *, is_private: bool) -> int:
         "classification_error = :private, updated_at = :now, changed_seq = tick() "
         f"WHERE {said} AND i.topic_id IS NOT NULL"
     )
-    return tx.run(sql, access, key=key, private=PRIVATE, now=tx.now)
+    return tx.run(sql, access, key=key, private=_PRIVATE, now=tx.now)
 
 
 def put_on(tx: Tx, access: Access, key: str) -> int:
@@ -278,7 +277,7 @@ def put_on(tx: Tx, access: Access, key: str) -> int:
         "UPDATE entries SET classification = 'pending', classification_attempts = 0, classification_error = NULL, "
         "changed_seq = tick() WHERE account_id = :account AND key = :key AND classification_error = :private"
     )
-    return tx.run(sql, access, key=key, private=PRIVATE)
+    return tx.run(sql, access, key=key, private=_PRIVATE)
 
 
 def is_empty(tx: Tx, access: Access, topic_id: str) -> bool:

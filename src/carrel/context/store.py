@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from carrel.kernel import Access, Provenance
 from carrel.kernel.limits import CONTEXT_TIMELINE_ROWS_MAX
-from carrel.storage import FLAG, Table, Tx, in_list, json_column
+from carrel.storage import FLAG, Condition, Table, Tx, in_list, json_column
 from carrel.visibility import seen_entries, seen_tasks, seen_topics
 
 
@@ -126,7 +126,7 @@ def entries_marked(tx: Tx, access: Access, marks: Iterable[str]) -> frozenset[st
     return frozenset(row[0] for row in tx.all(sql, access, **names))
 
 
-def _looked_at(spoken: Timeline) -> tuple[str, dict[str, object]]:
+def _looked_at(spoken: Timeline) -> Condition:
     """The numbers of the newest entries of a session, of any kind; nothing older is ever considered."""
     names: dict[str, object] = {f"bucket_{at}": name for at, name in enumerate(spoken.buckets)}
     of = ["key = :key", *(f"bucket = :{name}" for name in names)]
@@ -185,16 +185,11 @@ def newest_tasks(tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, limi
 
 def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_asleep: bool = False) -> list[TopicRow]:
     """Return the visible ones of these topics, in the given order; by default none that is put away."""
-    listed, names = in_list("id", topic_ids)
-    if not names:
-        return []
-    seen, values = seen_topics(tx, access)
-    awake = "TRUE" if also_asleep else f"NOT {_ASLEEP.format('topics')}"
-    sql = f"{_TOPICS.select} WHERE account_id = :account AND id IN ({listed}) AND {seen} AND {awake}"
+    wanted, (seen, values) = list(dict.fromkeys(topic_ids)), seen_topics(tx, access)
     if not also_asleep:
-        values["now"] = tx.now
-    found = {row.id: row for row in _TOPICS.rows(tx.all(sql, access, **names, **values))}
-    return [found[str(name)] for name in names.values() if name in found]
+        seen, values = f"{seen} AND NOT {_ASLEEP.format('topics')}", values | {"now": tx.now}
+    found = {row.id: row for row in _TOPICS.among(tx, access, "id", wanted, f"AND {seen}", **values)}
+    return [found[name] for name in wanted if name in found]
 
 
 def working_tasks(
@@ -220,10 +215,6 @@ def working_tasks(
 
 def tasks_named(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[TaskRow]:
     """Return the visible ones of these tasks, in the given order."""
-    listed, names = in_list("id", task_ids)
-    if not names:
-        return []
-    seen, values = seen_tasks(tx, access)
-    sql = f"{_TASKS.select} WHERE account_id = :account AND is_chat = 0 AND id IN ({listed}) AND {seen}"
-    found = {row.id: row for row in _TASKS.rows(tx.all(sql, access, **names, **values))}
-    return [found[str(name)] for name in names.values() if name in found]
+    wanted, (seen, values) = list(dict.fromkeys(task_ids)), seen_tasks(tx, access)
+    found = {row.id: row for row in _TASKS.among(tx, access, "id", wanted, f"AND is_chat = 0 AND {seen}", **values)}
+    return [found[name] for name in wanted if name in found]

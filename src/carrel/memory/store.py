@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from carrel.kernel import Access
 from carrel.memory.model import Memory
 from carrel.memory.scopes import GLOBAL_SCOPE
-from carrel.storage import Table, Tx, in_list, json_column
+from carrel.storage import Condition, Table, Tx, json_column
 
 _TABLE = Table("memories", Memory, codecs={"tags": json_column(tuple[str, ...])})
 _SELECT = f"{_TABLE.select} WHERE account_id = :account"
@@ -79,7 +79,7 @@ def memories_listed(
     return _TABLE.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
-def _within(places: list[tuple[str, str]]) -> tuple[str, dict[str, object]]:
+def _within(places: list[tuple[str, str]]) -> Condition:
     """The condition that a memory is in one of several scopes, and its values."""
     pairs, values = [], dict[str, object]()
     for at, (scope, agent_id) in enumerate(places):
@@ -112,8 +112,4 @@ def matching(tx: Tx, access: Access, scope: str, agent_id: str, word: str, *, li
 
 def memories_named(tx: Tx, access: Access, memory_ids: Iterable[str]) -> list[Memory]:
     """Return the still valid ones of these memories."""
-    listed, names = in_list("id", memory_ids)
-    if not names:
-        return []
-    sql = f"{_SELECT} AND id IN ({listed}) AND {_ALIVE}"
-    return _TABLE.rows(tx.all(sql, access, now=tx.now, **names))
+    return _TABLE.among(tx, access, "id", memory_ids, f"AND {_ALIVE}", now=tx.now)

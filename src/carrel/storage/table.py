@@ -14,6 +14,8 @@ from carrel.storage.database import InAccount, Row, Tx
 
 S = TypeVar("S", bound=Struct)
 V = TypeVar("V")
+# A condition of a statement, and the values that it binds.
+Condition = tuple[str, dict[str, object]]
 _encode = msgspec.json.Encoder().encode
 
 
@@ -85,7 +87,9 @@ class Table(Generic[S]):
         """Return the structs of several rows, in order."""
         return list(starmap(self._struct, rows) if self._plain else map(self._read, rows))
 
-    def among(self, tx: Tx, access: InAccount, column: str, values: Iterable[object], then: str = "") -> list[S]:
+    def among(
+        self, tx: Tx, access: InAccount, column: str, values: Iterable[object], then: str = "", **more: object
+    ) -> list[S]:
         """Return the account's rows whose column has one of the values; `then` is the rest of the statement."""
         wanted = list(dict.fromkeys(values))
         if not wanted:
@@ -93,7 +97,7 @@ class Table(Generic[S]):
         names = {f"value_{at}": value for at, value in enumerate(padded(wanted))}
         listed = ", ".join(f":{name}" for name in names)
         sql = f"{self.select} WHERE account_id = :account AND {column} IN ({listed}) {then}"
-        return self.rows(tx.all(sql, access, **names))
+        return self.rows(tx.all(sql, access, **names, **more))
 
     def _read(self, row: Row) -> S:
         values = list(row)
@@ -105,7 +109,7 @@ class Table(Generic[S]):
         )
 
 
-def in_list(name: str, values: Iterable[object]) -> tuple[str, dict[str, object]]:
+def in_list(name: str, values: Iterable[object]) -> Condition:
     """Return the parameters of an `IN` list, each value once, and their values by name."""
     bound = {f"{name}_{at}": value for at, value in enumerate(dict.fromkeys(values))}
     return ", ".join(f":{each}" for each in bound), bound

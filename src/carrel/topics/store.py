@@ -34,11 +34,8 @@ def topic_by_id(tx: Tx, access: Access, topic_id: str, *, hold: bool = False) ->
 
 def topics_by_id(tx: Tx, access: Access, topic_ids: Iterable[str]) -> list[Topic]:
     """Return the visible ones of these topics."""
-    named, names = in_list("id", topic_ids)
-    if not names:
-        return []
     seen, values = seen_topics(tx, access)
-    return _TOPICS.rows(tx.all(f"{_SELECT} AND id IN ({named}) AND {seen}", access, **names, **values))
+    return _TOPICS.among(tx, access, "id", topic_ids, f"AND {seen}", **values)
 
 
 def list_topics(
@@ -142,11 +139,9 @@ _DEPART_ENTRIES = (
 def messages_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int, before: int | None = None) -> list[Entry]:
     """Return the newest `limit` messages of a topic below a number, oldest first, without filtered ones."""
     rules = (
-        "topic_id = :topic_id", "type = 'conversation'", "role IN ('user', 'assistant')", "classification <> 'failed'",
-        "seq < :before",
+        "topic_id = :topic_id", "type = 'conversation'", "role IN ('user', 'assistant')", "classification <> 'failed'"
     )  # fmt: skip
-    upto = 1 << 62 if before is None else before
-    return entries_matching(tx, access, rules, limit=limit, topic_id=topic_id, before=upto)[::-1]
+    return entries_matching(tx, access, rules, before=before, limit=limit, topic_id=topic_id)[::-1]
 
 
 def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
@@ -237,8 +232,7 @@ def departures_between(
     tx: Tx, access: Access, after: int, upto: int, *, spaces: tuple[str, ...], limit: int
 ) -> list[Departure]:  # fmt: skip
     """Return what left any of these spaces after one number and up to another, in order."""
-    values: dict[str, object] = {f"space_{at}": space for at, space in enumerate(access.narrowed(spaces))}
-    named = ", ".join(f":{name}" for name in values)
+    named, values = in_list("space", access.narrowed(spaces))
     if not values or "*" in values.values():
         # Nothing ever leaves the whole account.
         return []

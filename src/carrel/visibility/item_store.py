@@ -6,7 +6,7 @@ from carrel.access import account_of
 from carrel.agents import account_settings
 from carrel.journal import DEFAULT_SPACE, json_text
 from carrel.kernel import Access
-from carrel.storage import Tx, in_list
+from carrel.storage import Condition, Tx, in_list
 from carrel.visibility.lane_store import seen_lanes
 from carrel.visibility.tree_store import PERSONAL
 
@@ -30,7 +30,7 @@ _SHARED = f"{_NO_LANE} AND (entries.topic_id IS NOT NULL OR entries.task_id IS N
 
 def seen_topics(
     tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, column: str = "topics.id"
-) -> tuple[str, dict[str, object]]:
+) -> Condition:
     """Return the condition for topics that are visible in the caller's spaces, narrowed to the given ones.
 
     `column` has the id of the topic.
@@ -46,9 +46,7 @@ def seen_topics(
     return (condition, values) if values else ("FALSE", {})
 
 
-def seen_tasks(
-    tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks"
-) -> tuple[str, dict[str, object]]:  # fmt: skip
+def seen_tasks(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks") -> Condition:
     """Return the condition for tasks that are visible in the caller's spaces, narrowed to the given ones.
 
     A task is visible where its own space is, or its topic. An agent also sees what it works on elsewhere, unless some
@@ -88,7 +86,7 @@ def tasks_worked_on(tx: Tx, access: Access, only: str | None = None, *, limit: i
     return tuple(row[0] for row in tx.all(sql, access, limit=limit, **values, **({"only": only} if only else {})))
 
 
-def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
+def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> Condition:
     """Return the condition for `entries` visible in the caller's spaces, narrowed to the given ones.
 
     An entry is visible in its own space, and with its task and its topic; one without any of them is in the default
@@ -102,7 +100,7 @@ def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) 
     return f"({by_place} AND NOT EXISTS ({chat}))", values
 
 
-def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tuple[str, dict[str, object]]:
+def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> Condition:
     by_topic, values = seen_topics(tx, access, spaces, column="entries.topic_id")
     if by_topic == "TRUE":
         return by_topic, values
@@ -119,7 +117,7 @@ def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tu
     return f"({' OR '.join(rules)})", values | of_tasks
 
 
-def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
+def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> Condition:
     """Return the condition for `entries` that the caller may see: in visible lanes and visible spaces."""
     in_spaces, of_spaces = seen_entries(tx, access, spaces)
     lanes, of_lanes = seen_lanes(tx, access)
@@ -130,7 +128,7 @@ def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> t
     return seen, of_lanes | of_spaces | of_task
 
 
-def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
+def _seen_elsewhere(access: Access) -> Condition:
     """The condition for entries without a lane."""
     if access.view is None:
         return (_NO_LANE if access.is_person or access.kind == "system" else "FALSE"), {}
@@ -141,7 +139,7 @@ def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
     return ("FALSE", {}) if task_id is None else (f"{_NO_LANE} AND task_id = :own_task", {"own_task": task_id})
 
 
-def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> tuple[str, dict[str, object]]:
+def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> Condition:
     """Return the condition for `runs` that the caller may see: in visible lanes, on tasks in visible spaces.
 
     `table` is any other table with the key and the task of runs; the task may be empty there.
@@ -157,7 +155,7 @@ def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> tuple[str, dict
     return f"({of_lane} AND (NULLIF({table}.task_id, '') IS NULL OR EXISTS ({one})))", values | of_task
 
 
-def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> tuple[str, dict[str, object]]:
+def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> Condition:
     """Return the condition for rows of a table that belong to visible sessions, by `key`.
 
     Rows of a session without messages are visible to whoever created them.
@@ -170,7 +168,7 @@ def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> tuple[str, dict[s
     return f"(EXISTS ({lane} AND {lanes}) OR {own})", values | {"maker": access.actor_id}
 
 
-def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+def seen_tool_entries(tx: Tx, access: Access) -> Condition:
     """Return the condition for `entries` of tools that a run may be shown of earlier runs in its lane.
 
     What a tool read for one person may only be shown to another who sees as much: a run caused by somebody with a
@@ -189,7 +187,7 @@ def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
     return f"EXISTS ({' AND '.join((run, *rules))})", values
 
 
-def seen_notifications(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+def seen_notifications(tx: Tx, access: Access) -> Condition:
     """Return the condition for `notifications` that the caller may see: those about tasks in visible spaces."""
     task, values = seen_tasks(tx, access, table="t")
     if task == "TRUE":
@@ -217,9 +215,7 @@ def entries_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, 
     return _among(tx, access, "entries", ids, seen, values)
 
 
-def _among(
-    tx: Tx, access: Access, table: str, ids: Iterable[str], seen: str, values: dict[str, object]
-) -> set[str]:  # fmt: skip
+def _among(tx: Tx, access: Access, table: str, ids: Iterable[str], seen: str, values: dict[str, object]) -> set[str]:
     listed, names = in_list("id", ids)
     if seen == "TRUE" or not names:
         return {str(one) for one in names.values()}

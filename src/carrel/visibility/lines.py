@@ -50,9 +50,7 @@ class _Body(Struct, rename="camel"):
 _body = msgspec.json.Decoder(_Body).decode
 
 
-def visible_events(
-    tx: Tx, access: Access, events: list[Event], spaces: tuple[str, ...] | None = None
-) -> list[Event]:  # fmt: skip
+def visible_events(tx: Tx, access: Access, events: list[Event], spaces: tuple[str, ...] | None = None) -> list[Event]:
     """Return the events that the caller may see; if spaces are given, only those in them."""
     return _on_board(tx, access, events, {event.seq for event in _of_seen_lanes(tx, access, events)}, spaces)
 

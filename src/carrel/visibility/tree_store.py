@@ -1,7 +1,7 @@
 """The SQL of trees of lanes: a lane with everything spawned from it, and the root of a lane's tree."""
 
 from carrel.kernel import Access, SessionKey
-from carrel.storage import Tx, in_list
+from carrel.storage import Condition, Tx, in_list
 
 # The kinds of lanes that are one person's chat with one agent.
 PERSONAL_KINDS = ("chat", "direct")
@@ -26,7 +26,7 @@ EVERYWHERE = "TRUE"
 _OPEN_TO_PERSON = f"({{0}}.kind NOT IN ({PERSONAL}) OR {{0}}.made_by = :person)"
 
 
-def open_to_person(tx: Tx, access: Access, name: str = "lane_space") -> tuple[str, dict[str, object]]:
+def open_to_person(tx: Tx, access: Access, name: str = "lane_space") -> Condition:
     """Return the condition for the lanes `l` that a person sees, and its values.
 
     These are all but other people's chats, lanes of tasks and topics outside the person's spaces, and what was spawned
@@ -36,7 +36,7 @@ def open_to_person(tx: Tx, access: Access, name: str = "lane_space") -> tuple[st
     return _of_root(f"({_OPEN_TO_PERSON} AND {placed})"), {"person": access.actor_id} | values
 
 
-def in_spaces(tx: Tx, access: Access, name: str = "lane_space") -> tuple[str, dict[str, object]]:
+def in_spaces(tx: Tx, access: Access, name: str = "lane_space") -> Condition:
     """Return the condition for lanes `l` other than those of tasks and topics outside the caller's spaces."""
     placed, values = _placed(access, name)
     return (placed if placed == EVERYWHERE else _of_root(placed)), values
@@ -48,7 +48,7 @@ def _of_root(rule: str) -> str:
     return f"CASE WHEN l.spawned_by IS NULL THEN {rule.format('l')} ELSE {climbing} END"
 
 
-def _placed(access: Access, name: str) -> tuple[str, dict[str, object]]:
+def _placed(access: Access, name: str) -> Condition:
     """The condition for lanes of tasks and topics that are visible in the caller's spaces, and for all other lanes."""
     if "*" in access.space_ids:
         return EVERYWHERE, {}

@@ -25,8 +25,6 @@ from carrel.sessions import lane_of
 from carrel.storage import Tx
 from carrel.visibility import Recalls
 
-_UNALLOCATED: Verdict = ("failed", UNALLOCATED)
-_PRIVATE: Verdict = ("classified", PRIVATE)
 # Types of entries whose content says what they are about; others have a location only if they were given one.
 _SORTED_TYPES = ("conversation", "action")
 
@@ -73,7 +71,7 @@ def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
     if entry.type == "note":
         return _note(tx, access, alone)
     if not Recalls(tx, access).is_on_board(entry):
-        return Case(bundle=alone, ruled=_PRIVATE)
+        return Case(bundle=alone, ruled=PRIVATE)
     conversation = _conversation(tx, access, entry)
     bundle = bundle_at(conversation, next(at for at, each in enumerate(conversation) if each.id == entry.id))
     if given is not None:
@@ -120,7 +118,7 @@ def _note(tx: Tx, access: Access, alone: Bundle) -> Case:
     related = entries_by_id(tx, access, (note.related_id,)) if note.related_id is not None else []
     if related:
         return _after(tx, access, alone, related[0])
-    return _sorted(tx, access, alone) if note.author_kind == "user" else Case(bundle=alone, ruled=_UNALLOCATED)
+    return _sorted(tx, access, alone) if note.author_kind == "user" else Case(bundle=alone, ruled=UNALLOCATED)
 
 
 def _decide(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry]) -> Case:
@@ -130,7 +128,7 @@ def _decide(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry
     # The topic or task that the session's key names is gone, and no other was meant.
     is_lost = named_by(first.session_key or "") != (None, None)
     if opening is None or is_lost or first.type not in _SORTED_TYPES:
-        return Case(bundle=bundle, ruled=_UNALLOCATED)
+        return Case(bundle=bundle, ruled=UNALLOCATED)
     if bundle.follows:
         return _after(tx, access, bundle, opening)
     if not is_request(opening):
@@ -153,7 +151,7 @@ def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
     if asked is not None:
         # Another system's spawn has no location of its own: it was made for what was asked there last.
         return _after(tx, access, bundle, asked)
-    return Case(bundle=bundle, place=place, ruled=_UNALLOCATED if place is None else None)
+    return Case(bundle=bundle, place=place, ruled=UNALLOCATED if place is None else None)
 
 
 def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
@@ -170,7 +168,7 @@ def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
 def _linked(tx: Tx, access: Access, bundle: Bundle, run_id: str | None) -> Case:
     """The case of what no person said: it goes where the message that caused it went, and nowhere else."""
     found = store.place_of_run(tx, access, run_id) if run_id is not None else None
-    return Case(bundle=bundle, ruled=_UNALLOCATED) if found is None else _after(tx, access, bundle, found)
+    return Case(bundle=bundle, ruled=UNALLOCATED) if found is None else _after(tx, access, bundle, found)
 
 
 def _after(tx: Tx, access: Access, bundle: Bundle, found: Entry | EntryLocation) -> Case:
@@ -178,7 +176,7 @@ def _after(tx: Tx, access: Access, bundle: Bundle, found: Entry | EntryLocation)
     if found.classification == "pending":
         return Case(bundle=bundle)
     place = known_place(tx, access, found.topic_id, found.task_id) if found.classification == "classified" else None
-    return Case(bundle=bundle, place=place, ruled=_UNALLOCATED if place is None else None)
+    return Case(bundle=bundle, place=place, ruled=UNALLOCATED if place is None else None)
 
 
 def _surroundings(tx: Tx, access: Access, bundle: Bundle, space_id: str, conversation: Sequence[Entry]) -> Surroundings:

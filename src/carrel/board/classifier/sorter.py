@@ -29,8 +29,6 @@ from carrel.storage import Database, Tx
 from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, create_task
 
-_UNALLOCATED: Verdict = ("failed", UNALLOCATED)
-_EXHAUSTED: Verdict = ("failed", ATTEMPTS_EXHAUSTED)
 _log = getLogger("carrel.board")
 
 
@@ -48,7 +46,7 @@ def give_up(tx: Tx, access: Access, entry_ids: Iterable[str]) -> None:
     """End entries that could not be sorted in the allowed number of attempts."""
     for entry in entries_by_id(tx, access, entry_ids):
         if entry.classification == "pending":
-            end(tx, access, entry, _EXHAUSTED)
+            end(tx, access, entry, ATTEMPTS_EXHAUSTED)
 
 
 def put(
@@ -107,7 +105,7 @@ def _still_pending(tx: Tx, access: Access, case: Case) -> list[Entry]:
 
 def _put(tx: Tx, access: Access, entry: Entry, case: Case, place: Location, summary: str | None) -> None:
     if entry.space_id not in (None, place.space_id) and not case.is_given:
-        end(tx, access, entry, _UNALLOCATED)
+        end(tx, access, entry, UNALLOCATED)
         return
     space_id = entry.space_id or (None if place.space_id == DEFAULT_SPACE else place.space_id)
     placed = structs.replace(
@@ -201,7 +199,7 @@ class Sorting:
         elif case.around is not None:
             await self._choose(case, is_last=is_last)
         elif is_last:
-            await self._db.write(lambda tx: rule_out(tx, self._access, case, _UNALLOCATED))
+            await self._db.write(lambda tx: rule_out(tx, self._access, case, UNALLOCATED))
         else:
             raise Undecided("what it follows has no place yet")
 
