@@ -23,7 +23,6 @@ from carrel.board.locations import (
     infer_space,
     named_session,
     prune_routes,
-    routes_of,
     visible_routes,
 )
 from carrel.board.membership import observe_changes, settle_accounts
@@ -31,7 +30,7 @@ from carrel.board.model import Classification, LogChange, LogFilter, LogSource, 
 from carrel.board.model_calls import Model
 from carrel.board.search import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search
 from carrel.board.search_shapes import SearchShape, search_shape
-from carrel.board.store import Route, RouteFields, list_entries
+from carrel.board.store import Route, RouteFields, list_entries, routes_of
 
 __all__ = [
     "BoardDocuments", "BoardFound", "BoardQuery", "Classification", "Classifier", "ClaudeEvent", "Followups", "Ingests",

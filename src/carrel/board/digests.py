@@ -20,7 +20,7 @@ from carrel.board.store import delete_routes_of_messages
 from carrel.board.summaries import sentences_of, short, summary_of
 from carrel.gateway import GatewayFault
 from carrel.journal import About, DeletedEntry, Entry, append_event, entries_by_id, json_text
-from carrel.kernel import MS_PER_MINUTE, Access, clip, iso, one_line
+from carrel.kernel import Access, clip, iso, one_line
 from carrel.kernel.limits import DIGEST_ENTRIES_MAX, DIGEST_LINE_CHARS_MAX, DIGEST_LINES_MAX, DIGEST_SENTENCE_CHARS_MAX
 from carrel.kernel.settings import DigestsSettings
 from carrel.storage import Database, Tx
@@ -201,7 +201,7 @@ def _write(tx: Tx, access: Access, settings: DigestsSettings, renewal: Renewal, 
         set_task_digest(tx, access, item_id, text)
     store.end_renewal(tx, access, renewal)
     if told[-1:] != newest:
-        store.note_digest(tx, access, kind, item_id, int(settings.interval_minutes * MS_PER_MINUTE))
+        store.note_digest(tx, access, kind, item_id, settings)
     publish_digest(tx, access, kind, item_id, space_id)
 
 

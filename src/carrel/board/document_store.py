@@ -6,10 +6,8 @@ from typing import Generic
 from msgspec import Struct, structs
 
 from carrel.kernel import Access, Shape, When
-from carrel.storage import Row, Tx
+from carrel.storage import FLAG, Table, Tx
 
-# Rows that are read by id at a time.
-_AT_A_TIME = 200
 _TABLES = {"topic": "topics", "task": "tasks", "entry": "entries"}
 
 
@@ -43,38 +41,28 @@ class FoundTask(FoundPlace[int], frozen=True):
     is_chat: bool
 
 
-def _select(shape: type[Struct], table: str) -> str:
-    columns = (name for name in shape.__struct_fields__ if name != "spaces")
-    return f"SELECT {', '.join(columns)} FROM {table}"
+class _TopicSpace(Struct, frozen=True):
+    topic_id: str
+    space_id: str
 
 
-_SELECT_TOPIC, _SELECT_TASK = _select(FoundTopic, "topics"), _select(FoundTask, "tasks")
+_TOPICS = Table("topics", FoundTopic, without=("spaces",), codecs={"pinned": FLAG})
+_TASKS = Table("tasks", FoundTask, codecs={"pinned": FLAG, "is_chat": FLAG})
+_TOPIC_SPACES = Table("topic_spaces", _TopicSpace)
 
 
 def found_topics(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTopic]:
     """Return the existing ones of these topics."""
-    names = list(ids)
-    spaces: dict[str, list[str]] = {}
-    for topic_id, space_id in _named(tx, access, "SELECT topic_id, space_id FROM topic_spaces", "topic_id", names):
-        spaces.setdefault(topic_id, []).append(space_id)
-    topics = [FoundTopic(*row) for row in _named(tx, access, _SELECT_TOPIC, "id", names)]
-    seen = {one.id: tuple(dict.fromkeys((one.space_id, *sorted(spaces.get(one.id, ()))))) for one in topics}
-    return {one.id: structs.replace(one, spaces=seen[one.id], pinned=bool(one.pinned)) for one in topics}
+    topics = {one.id: one for one in _TOPICS.among(tx, access, "id", ids)}
+    spaces = {one.id: {one.space_id: None} for one in topics.values()}
+    for space in sorted(_TOPIC_SPACES.among(tx, access, "topic_id", topics), key=lambda space: space.space_id):
+        spaces[space.topic_id][space.space_id] = None
+    return {name: structs.replace(one, spaces=tuple(spaces[name])) for name, one in topics.items()}
 
 
 def found_tasks(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTask]:
     """Return the existing ones of these tasks."""
-    tasks = [FoundTask(*row) for row in _named(tx, access, _SELECT_TASK, "id", list(ids))]
-    return {one.id: structs.replace(one, pinned=bool(one.pinned), is_chat=bool(one.is_chat)) for one in tasks}
-
-
-def _named(tx: Tx, access: Access, select: str, column: str, ids: list[str]) -> list[Row]:
-    found: list[Row] = []
-    for first in range(0, len(ids), _AT_A_TIME):
-        values: dict[str, object] = {f"id_{at}": each for at, each in enumerate(ids[first : first + _AT_A_TIME])}
-        listed = ", ".join(f":{name}" for name in values)
-        found += tx.all(f"{select} WHERE account_id = :account AND {column} IN ({listed})", access, **values)
-    return found
+    return {one.id: one for one in _TASKS.among(tx, access, "id", ids)}
 
 
 def ids_after(tx: Tx, access: Access, kind: str, after: str, *, limit: int) -> list[str]:

@@ -4,10 +4,11 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, structs
 
+from carrel.access import readable_space
 from carrel.board import store
 from carrel.board.digest_store import forget_profile
 from carrel.board.digests import forget_quotations
-from carrel.board.locations import required_place, required_space
+from carrel.board.locations import required_place
 from carrel.board.model import Classification, LogChange, LogType
 from carrel.board.summaries import summary_of
 from carrel.journal import DEFAULT_SPACE, Entry, clean, update_entry
@@ -100,10 +101,9 @@ def _moved(tx: Tx, access: Access, entry: Entry, change: LogChange) -> dict[str,
         if entry.task_view is not None and task_id != entry.task_id:
             raise invalid("taskId", "A message of a thread stays with its task.")
         place = required_place(tx, access, task_id, topic_id)
-        given = {"task_id": place.task_id, "topic_id": place.topic_id}
-        given["space_id"] = None if place.space_id == DEFAULT_SPACE else place.space_id
+        given = {"task_id": place.task_id, "topic_id": place.topic_id, "space_id": place.stored_space_id}
     if change.space_id is not UNSET:
-        given["space_id"] = required_space(tx, access, change.space_id)
+        given["space_id"] = readable_space(tx, access, change.space_id, field="spaceId").id
     return given
 
 

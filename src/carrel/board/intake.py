@@ -11,7 +11,7 @@ from carrel.board.filters import CRON_CHANNEL, is_subagent_key, verdict
 from carrel.board.locations import board_key, link_spawned, place_of, session_of
 from carrel.board.model import PERSON, Location, NewLog
 from carrel.board.own_request_store import own_verdict
-from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_once, clean, entries_by_id
+from carrel.journal import Entry, NewEntry, append_once, clean, entries_by_id
 from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid, is_control_text, limits
 from carrel.records import use_files
 from carrel.sessions import lane_of, open_session_of
@@ -128,8 +128,7 @@ def _entry(
         channel=log.source.channel,
         topic_id=place.topic_id,
         task_id=place.task_id,
-        # The default space counts as given only if somebody chose it.
-        space_id=None if place.space_id == DEFAULT_SPACE and log.space_id is None else place.space_id,
+        space_id=place.stored_space_id if log.space_id is None else place.space_id,
         related_id=log.related_id,
         source=_source(log, bucket, place),
         details={Entry.REPORTER: access.name or access.actor_id} | sent_under,

@@ -101,18 +101,13 @@ def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | 
 
 
 def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
-    named = None if log.space_id is None else required_space(tx, access, log.space_id)
+    named = None if log.space_id is None else readable_space(tx, access, log.space_id, field="spaceId").id
     # The place from which something is said is more specific than the space that a program sends with everything.
     scope = log.source.board_scope_space_id
     try:
         return readable_space(tx, access, scope).id if scope else named
     except Refusal:
         return named
-
-
-def required_space(tx: Tx, access: Access, space_id: str) -> str:
-    """Return the id of a space that a caller names; Refusal if it is not visible."""
-    return readable_space(tx, access, space_id, field="spaceId").id
 
 
 def inherited_place(tx: Tx, access: Access, session_key: str) -> Location | None:
@@ -190,30 +185,30 @@ def remember_route(
     store.keep_newest(tx, access, session_key, limits.ROUTES_MAX)
 
 
-def routes_of(tx: Tx, access: Access, session_key: str, limit: int = limits.ROUTES_MAX) -> list[Route]:
-    """Return where the messages of a session went, newest last."""
-    return store.newest_routes(tx, access, session_key, limit=min(limit, limits.ROUTES_MAX))
-
-
 def visible_routes(tx: Tx, access: Access, session_key: str) -> tuple[str, list[Route]]:
     """Return the key of a session, and where its messages went, as far as the caller may see that."""
     try:
-        key, bucket = session_of(tx, access, LogSource(session_key=session_key))
+        name = _routed_as(tx, access, session_key)
     except Refusal:
         # A session that the caller may not see looks like one without routes.
         return session_key, []
-    found = routes_of(tx, access, key or bucket or session_key)
+    found = store.routes_of(tx, access, name)
     seen = {topic.id for topic in topics_by_id(tx, access, {route.topic_id for route in found})}
-    return key or bucket or session_key, [route for route in found if route.topic_id in seen]
+    return name, [route for route in found if route.topic_id in seen]
 
 
 def add_route(tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str) -> None:
     """Record a person's decision on where messages of a session belong."""
-    key, bucket = session_of(tx, access, LogSource(session_key=session_key))
-    topic = readable_topic(tx, access, topic_id)
+    name, topic = _routed_as(tx, access, session_key), readable_topic(tx, access, topic_id)
     if task_id is not None and readable_task(tx, access, task_id)[0].topic_id != topic.id:
         raise invalid("taskId", f"The task '{task_id[:80]}' belongs to another topic.")
-    remember_route(tx, access, key or bucket or session_key, topic.id, task_id, anchor)
+    remember_route(tx, access, name, topic.id, task_id, anchor)
+
+
+def _routed_as(tx: Tx, access: Access, session_key: str) -> str:
+    """The name under which the routes of a session are kept."""
+    key, bucket = session_of(tx, access, LogSource(session_key=session_key))
+    return key or bucket or session_key
 
 
 def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, InferredFrom] | None:
@@ -226,7 +221,7 @@ def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, Inferred
         return named, "boardKey"
     if (said := _space_of_entries(tx, access, session_key)) is not None:
         return said, "entries"
-    routes = store.newest_routes(tx, access, session_key, limit=1)
+    routes = store.routes_of(tx, access, session_key, 1)
     return (routes[0].space_id, "routing") if routes else None
 
 

@@ -14,7 +14,7 @@ from carrel.board.digests import forget_digest, forget_quotations
 from carrel.journal import EntriesDeleted
 from carrel.kernel import Access, system_access
 from carrel.kernel.settings import Recall
-from carrel.search import request_session_rebuild
+from carrel.search import request_rebuild
 from carrel.sessions import LaneDeleted, RecallChanged
 from carrel.storage import Database, Tx
 from carrel.topics import TopicChange, change_topic, forget_merges, readable_topic, remove_topic
@@ -44,7 +44,7 @@ def settle(tx: Tx, access: Access, keys: list[str] | None = None) -> MovedEntrie
             done.put_on += store.put_on(tx, system, key)
         else:
             _take_off(tx, system, key, done, is_private=lane.private_to is not None)
-        request_session_rebuild(tx, system, key)
+        request_rebuild(tx, system, "session", key)
     return done
 
 

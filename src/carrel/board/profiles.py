@@ -34,21 +34,20 @@ class Profile(Struct, frozen=True):
 
     def with_said(self, texts: Iterable[str]) -> "Profile":
         """Return the profile with more messages; meaningless ones do not count."""
-        words, lines = dict(self.words), self.lines
-        for told in filter(None, map(distinctive_words, texts)):
-            lines += 1
-            for word, form in told.items():
-                count, known = words.pop(word, (0, form))
-                words[word] = (count + 1, known)
-        return Profile(lines, _commonest(words), self.named)
+        said = [words for words in map(distinctive_words, texts) if words]
+        return self._with(len(said), ((word, 1, form) for words in said for word, form in words.items()))
 
     def joined(self, other: "Profile") -> "Profile":
         """Return the profile of both topics together."""
+        return self._with(other.lines, ((word, count, form) for word, (count, form) in other.words.items()))
+
+    def _with(self, lines: int, more: Iterable[tuple[str, int, str]]) -> "Profile":
         words = dict(self.words)
-        for word, (count, form) in other.words.items():
-            known = words.pop(word, (0, form))
-            words[word] = (known[0] + count, known[1])
-        return Profile(self.lines + other.lines, _commonest(words), self.named)
+        for word, count, form in more:
+            # Removed first, so that the words seen last are at the end.
+            before, known = words.pop(word, (0, form))
+            words[word] = (before + count, known)
+        return Profile(self.lines + lines, _commonest(words), self.named)
 
     @property
     def text(self) -> str:

@@ -8,6 +8,7 @@ from carrel.board.filters import PRIVATE
 from carrel.board.model import Location, LogFilter
 from carrel.journal import Entry, entries_matching
 from carrel.kernel import Access, Shape
+from carrel.kernel.limits import ROUTES_MAX
 from carrel.kernel.settings import Recall
 from carrel.storage import Table, Tx, in_list
 from carrel.visibility import seen_log
@@ -162,8 +163,10 @@ def keep_newest(tx: Tx, access: Access, session_key: str, count: int) -> None:
         tx.run(delete, access, session_key=session_key, upto=row[0])
 
 
-def newest_routes(tx: Tx, access: Access, session_key: str, *, limit: int, before: int | None = None) -> list[Route]:
-    """Return a session's newest routes below a number, newest last, with current names of topics and tasks."""
+def routes_of(
+    tx: Tx, access: Access, session_key: str, limit: int = ROUTES_MAX, *, before: int | None = None
+) -> list[Route]:
+    """Return where a session's newest messages below a number went, newest last, with current names."""
     sql = (
         "SELECT r.topic_id, o.name, r.task_id, t.title, r.anchor, r.at, o.space_id FROM topic_routes r "
         "JOIN topics o ON o.account_id = r.account_id AND o.id = r.topic_id "

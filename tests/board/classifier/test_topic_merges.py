@@ -11,7 +11,7 @@ from carrel.board.classifier.groups import Message, group_messages
 from carrel.board.classifier.merges import move_messages
 from carrel.board.classifier.moves import Move, SaidEntry, Unit, moves_to, units_of
 from carrel.board.profiles import Profile, Weights, distinctive_words, name_by_words
-from carrel.board.store import newest_routes
+from carrel.board.store import routes_of
 from carrel.journal import DEFAULT_SPACE, Entry, events_after
 from carrel.kernel import Access, Refusal
 from carrel.kernel.settings import DigestsSettings
@@ -218,7 +218,7 @@ async def test_a_message_moves_with_its_route_and_the_feed_says_so(board: Board)
     kiln, loan = await topic(board, first), await topic(board, second)
     assert await move(board, second, kiln.id) == {kiln.id, loan.id}
     assert (await topic(board, second)).id == kiln.id
-    (route,) = await board.db.read(lambda tx: newest_routes(tx, board.access, "b", limit=5))
+    (route,) = await board.db.read(lambda tx: routes_of(tx, board.access, "b", limit=5))
     assert route.topic_id == kiln.id
     assert await move(board, second, None) > {kiln.id}
     assert (await topic(board, second)).created_by == "classifier"

@@ -17,8 +17,7 @@ from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key,
 from carrel.board.locations import inherited_place, named_by
 from carrel.board.model import Location
 from carrel.board.own_request_store import own_verdict
-from carrel.board.profiles import Profile
-from carrel.board.store import location_of_task, newest_routes, place_of_topic
+from carrel.board.store import location_of_task, place_of_topic, routes_of
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
 from carrel.kernel import MS_PER_SECOND, Access, SessionKey, limits
 from carrel.sessions import lane_of
@@ -205,8 +204,7 @@ def _profiled(tx: Tx, access: Access, rows: Sequence[Candidate]) -> Iterator[Can
     left = limits.CLASSIFIER_UNPROFILED_MAX
     for row in rows:
         if row.profile is None and left > 0:
-            said = store.said_in_topic(tx, access, row.id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
-            row = structs.replace(row, profile=Profile().with_said(reversed(said)))
+            row = structs.replace(row, profile=store.fresh_profile(tx, access, row.id))
             left -= 1
         yield row
 
@@ -222,7 +220,7 @@ def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Cho
     """The last location of the session before the bundle, small talk aside, if it can be sorted into that topic."""
     first = bundle.entries[0]
     key = first.session_key
-    routes = newest_routes(tx, access, key, limit=limits.ROUTES_MAX, before=first.seq) if key is not None else []
+    routes = routes_of(tx, access, key, before=first.seq) if key is not None else []
     last = next((route for route in reversed(routes) if route.topic_name != SMALL_TALK), None)
     if last is None or last.topic_id not in topics:
         return None

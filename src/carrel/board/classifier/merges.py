@@ -26,7 +26,7 @@ from carrel.board.model import LogChange
 from carrel.board.profiles import Profile, Weights, name_by_words
 from carrel.board.store import move_route, move_routes
 from carrel.journal import entries_by_id, update_entry
-from carrel.kernel import MS_PER_MINUTE, Access, invalid, limits
+from carrel.kernel import Access, invalid, limits
 from carrel.kernel.settings import DigestsSettings
 from carrel.search import Similarity
 from carrel.storage import Database, Tx
@@ -53,7 +53,7 @@ def merge_topics(tx: Tx, access: Access, topic_id: str, other_id: str, settings:
     _move(tx, access, topic_id, other_id)
     if known[0] is not None and known[1] is not None:
         store.save_profile(tx, access, topic_id, known[0].joined(known[1]))
-    note_digest(tx, access, "topic", topic_id, int(settings.interval_minutes * MS_PER_MINUTE))
+    note_digest(tx, access, "topic", topic_id, settings)
     return True
 
 
@@ -68,7 +68,7 @@ def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: D
         return set()
     forget_digest(tx, access, "topic", move.topic_id)
     for topic_id in (move.topic_id, to):
-        note_digest(tx, access, "topic", topic_id, int(settings.interval_minutes * MS_PER_MINUTE))
+        note_digest(tx, access, "topic", topic_id, settings)
     for entry in entries_by_id(tx, access, [entry_id for unit in move.units for entry_id in unit.entry_ids]):
         if (entry.topic_id, entry.task_id) == (move.topic_id, None):
             update_entry(tx, access, structs.replace(entry, topic_id=to))

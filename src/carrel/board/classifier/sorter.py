@@ -17,11 +17,11 @@ from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, Verdict, is_to
 from carrel.board.locations import remember_route
 from carrel.board.model import Location
 from carrel.board.model_calls import Model
-from carrel.board.profiles import Profile, gist
+from carrel.board.profiles import gist
 from carrel.board.summaries import summary_of
 from carrel.gateway import GatewayFault
-from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id, pending_entries, update_entry
-from carrel.kernel import METRICS, MS_PER_MINUTE, Access, elapsed_seconds, limits, log_trouble
+from carrel.journal import Entry, entries_by_id, pending_entries, update_entry
+from carrel.kernel import METRICS, Access, elapsed_seconds, limits, log_trouble
 from carrel.kernel.settings import DigestsSettings, Settings
 from carrel.runs import Rules
 from carrel.search import Similarity
@@ -57,7 +57,7 @@ def put(
     places: tuple[tuple[Kind, str | None], ...] = (("topic", place.topic_id), ("task", place.task_id))
     for kind, item_id in places:
         if item_id is not None:
-            note_digest(tx, access, kind, item_id, int(settings.interval_minutes * MS_PER_MINUTE))
+            note_digest(tx, access, kind, item_id, settings)
     said = dict(zip((entry.id for entry in case.bundle.entries), summaries, strict=False))
     entries = _still_pending(tx, access, case)
     for entry in entries:
@@ -73,8 +73,7 @@ def put(
 def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> None:
     """Add what people have just said in a topic to its profile. The topic is already locked."""
     if (known := store.profile_of(tx, access, topic_id)) is None:
-        said = store.said_in_topic(tx, access, topic_id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
-        store.save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
+        store.save_profile(tx, access, topic_id, store.fresh_profile(tx, access, topic_id))
     elif entries:
         more = known.with_said(entry.content for entry in entries if entry.author_kind == "user")
         store.save_profile(tx, access, topic_id, more)
@@ -107,12 +106,11 @@ def _put(tx: Tx, access: Access, entry: Entry, case: Case, place: Location, summ
     if entry.space_id not in (None, place.space_id) and not case.is_given:
         end(tx, access, entry, UNALLOCATED)
         return
-    space_id = entry.space_id or (None if place.space_id == DEFAULT_SPACE else place.space_id)
     placed = structs.replace(
         entry,
         topic_id=place.topic_id,
         task_id=place.task_id,
-        space_id=space_id,
+        space_id=entry.space_id or place.stored_space_id,
         summary=entry.summary or summary or summary_of(entry.content),
     )
     end(tx, access, placed, (verdict(placed) if is_tool_trace(placed) else None) or ("classified", ""))

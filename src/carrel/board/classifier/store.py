@@ -26,6 +26,7 @@ _DIGESTS = (
 )
 _words = msgspec.json.Decoder(dict[str, tuple[int, str]]).decode
 _OF_TOPIC = "account_id = :account AND topic_id = :topic_id"
+_BY_PERSON = "author_kind = 'user' AND (role = 'user' OR type = 'note')"
 
 
 class Cycle(Struct, frozen=True):
@@ -243,12 +244,12 @@ def save_profile(tx: Tx, access: Access, topic_id: str, profile: Profile) -> Non
     tx.run(sql, access, topic_id=topic_id, lines=profile.lines, named=profile.named, words=words)
 
 
-def said_in_topic(tx: Tx, access: Access, topic_id: str, *, read: int) -> list[str]:
-    """Return what people said among the newest entries of a topic, newest first."""
-    said = "substr(content, 1, :chars), role, author_kind, type"
+def fresh_profile(tx: Tx, access: Access, topic_id: str, *, read: int = limits.CLASSIFIER_SAID_ENTRIES_READ) -> Profile:
+    """Return a profile made from what people said among the newest entries of a topic."""
+    said = f"substr(content, 1, :chars), {_BY_PERSON}"
     sql = f"SELECT {said} FROM entries WHERE {_OF_TOPIC} ORDER BY seq DESC LIMIT :read"
     rows = tx.all(sql, access, topic_id=topic_id, chars=limits.CLASSIFIER_SAID_CHARS_MAX, read=read)
-    return [row[0] for row in rows if row[2] == "user" and (row[1] == "user" or row[3] == "note")]
+    return Profile().with_said(text for text, is_by_person in reversed(rows) if is_by_person)
 
 
 def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: int) -> list[SaidEntry]:
@@ -258,7 +259,7 @@ def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: i
     listed, names = in_list("topic", topic_ids)
     sql = (
         "SELECT id, topic_id, COALESCE(key, bucket, id), created_at, substr(content, 1, :chars), "
-        "author_kind = 'user' AND (role = 'user' OR type = 'note'), "
+        f"{_BY_PERSON}, "
         "task_id IS NOT NULL OR COALESCE(source, '') LIKE '%boardScopeTopicId%', seq "
         f"FROM entries WHERE account_id = :account AND topic_id IN ({listed}) "
         "ORDER BY seq DESC LIMIT :limit"
@@ -273,8 +274,8 @@ def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: i
 def learn_again(tx: Tx, access: Access, topic_id: str) -> None:
     """Rebuild a topic's profile from its present entries."""
     if hold_topic(tx, access, topic_id) is not None:
-        said = said_in_topic(tx, access, topic_id, read=limits.CLASSIFIER_MERGED_ENTRIES_MAX)
-        save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
+        profile = fresh_profile(tx, access, topic_id, read=limits.CLASSIFIER_MERGED_ENTRIES_MAX)
+        save_profile(tx, access, topic_id, profile)
 
 
 def hold_loose(tx: Tx, access: Access, topic_id: str) -> bool:
