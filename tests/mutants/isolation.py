@@ -113,7 +113,7 @@ ISOLATION = (
     ),
     Mutant(
         "a run reads the chats of others than whoever caused it",
-        "visibility/tool_visibility.py",
+        "visibility/lanes.py",
         "    if access.behalf is not None and _is_anothers(tx, access, key, access.behalf):",
         "    if False:",
         _RULE,

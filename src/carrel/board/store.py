@@ -11,6 +11,7 @@ from carrel.kernel import Access, Shape
 from carrel.kernel.limits import ROUTES_MAX
 from carrel.kernel.settings import Recall
 from carrel.storage import Table, Tx, in_list
+from carrel.topics import depart_from_topics
 from carrel.visibility import seen_log
 
 # What the classifier sorts: no notes, thread messages, entries whose run was given a task, or entries that a program
@@ -259,13 +260,7 @@ def openings_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
 def take_off(tx: Tx, access: Access, key: str, *, is_private: bool) -> int:
     """Remove a lane's messages from topics and tasks; return how many entries those were."""
     said = _said(is_private=is_private)
-    left = (
-        "INSERT INTO departures (account_id, seq, kind, item_id, key, agent_id, space_id) "
-        "SELECT i.account_id, tick(), 'log', i.id, i.key, i.agent_id, p.space_id FROM entries i "
-        "JOIN topic_spaces p ON p.account_id = i.account_id AND p.topic_id = i.topic_id "
-        f"WHERE {said}"
-    )
-    tx.run(left, access, key=key)
+    depart_from_topics(tx, access, said, key=key)
     sql = (
         "UPDATE entries AS i SET topic_id = NULL, task_id = NULL, classification = 'classified', "
         "classification_error = :private, updated_at = :now, changed_seq = tick() "

@@ -2,7 +2,7 @@
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.context.model import DEPTHS, ContextLimits, Depth
 from carrel.kernel.settings import ContextSettings
@@ -67,10 +67,6 @@ def recalls(mode: Depth, question: str, *, in_board_session: bool) -> bool:
 def shown_by(mode: Depth, settings: ContextSettings, limits: ContextLimits) -> ResultCounts:
     """Return how much recall shows: what the request asks for, else by mode."""
     usual = ResultCounts(topics=settings.topic_limit, tasks=settings.task_limit, logs=settings.log_limit, notes=_NOTES)
-    own = _PATIENT if mode == "patient" else usual
-    return ResultCounts(
-        topics=own.topics if limits.topics is None else limits.topics,
-        tasks=own.tasks if limits.tasks is None else limits.tasks,
-        logs=own.logs if limits.logs is None else limits.logs,
-        notes=own.notes,
-    )
+    asked = {"topics": limits.topics, "tasks": limits.tasks, "logs": limits.logs}
+    given = {name: count for name, count in asked.items() if count is not None}
+    return structs.replace(_PATIENT if mode == "patient" else usual, **given)

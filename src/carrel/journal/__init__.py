@@ -7,6 +7,7 @@ from carrel.journal.changes import ChangePage, changes_since, sequence_at
 from carrel.journal.feed import FeedStart, feed_pages, feed_start
 from carrel.journal.follower_store import events_behind, feed_is_late
 from carrel.journal.followers import Follower, FollowerDuty
+from carrel.journal.location_store import spaces_of
 from carrel.journal.model import (
     DEFAULT_SPACE,
     About,
@@ -56,6 +57,6 @@ __all__ = [
     "delete_entry", "delete_transcript", "deletions_of", "entries_by_id", "entries_by_session", "entries_matching",
     "entries_of_run", "entries_of_session", "entries_of_task", "events_after", "events_behind", "feed_is_late",
     "feed_pages", "feed_start", "json_text", "newest_settled", "pending_entries", "prune_events",
-    "quoted_lines_removed", "runs_told_of", "sequence_at", "session_has_entries", "talk_around_run", "talk_of_runs",
-    "unheard_messages", "update_entry",
+    "quoted_lines_removed", "runs_told_of", "sequence_at", "session_has_entries", "spaces_of", "talk_around_run",
+    "talk_of_runs", "unheard_messages", "update_entry",
 ]  # fmt: skip

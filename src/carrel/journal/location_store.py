@@ -40,8 +40,13 @@ def spaces_of_entry(tx: Tx, access: Access, entry: Entry) -> list[str]:
 
 
 def _spaces(tx: Tx, access: Access, topic_id: str | None, task_id: str | None, space_id: str | None) -> set[str]:
-    found = {space_id} if space_id else set[str]()
-    topics = {topic_id}
+    found = spaces_of(tx, access, topic_id, task_id)
+    return (found | {space_id} if space_id else found) or {DEFAULT_SPACE}
+
+
+def spaces_of(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> set[str]:
+    """Return the spaces in which a topic or a task is visible; none if there is no such thing."""
+    found, topics = set[str](), {topic_id}
     if task_id is not None:
         sql = "SELECT space_id, topic_id FROM tasks WHERE account_id = :account AND id = :id"
         row = tx.one(sql, access, id=task_id)
@@ -51,4 +56,4 @@ def _spaces(tx: Tx, access: Access, topic_id: str | None, task_id: str | None, s
     for topic in topics - {None}:
         sql = "SELECT space_id FROM topic_spaces WHERE account_id = :account AND topic_id = :id"
         found |= {row[0] for row in tx.all(sql, access, id=topic)}
-    return found or {DEFAULT_SPACE}
+    return found

@@ -212,14 +212,19 @@ def set_topic_of_entries(tx: Tx, access: Access, task_id: str, topic_id: str | N
         f"UPDATE entries AS i SET topic_id = {value}, {_CHANGE} WHERE i.account_id = :account "
         f"AND i.task_id = :task_id AND {other}"
     )
-    values: dict[str, object] = {} if topic_id is None else {"topic_id": topic_id}
-    left = (
+    values = {"task_id": task_id} | ({} if topic_id is None else {"topic_id": topic_id})
+    depart_from_topics(tx, access, f"i.task_id = :task_id AND {other}", **values)
+    tx.run(sql, access, now=tx.now, **values)
+
+
+def depart_from_topics(tx: Tx, access: Access, which: str, **values: object) -> None:
+    """Record that entries `i` are about to leave the spaces of their topics; `which` is a condition of their store."""
+    sql = (
         f"{_DEPART_ENTRIES} p.space_id FROM entries i "
         "JOIN topic_spaces p ON p.account_id = i.account_id AND p.topic_id = i.topic_id "
-        f"WHERE i.account_id = :account AND i.task_id = :task_id AND {other}"
+        f"WHERE i.account_id = :account AND {which}"
     )
-    tx.run(left, access, task_id=task_id, **values)
-    tx.run(sql, access, task_id=task_id, now=tx.now, **values)
+    tx.run(sql, access, **values)
 
 
 def detach_entries_of_topic(tx: Tx, access: Access, topic_id: str) -> None:

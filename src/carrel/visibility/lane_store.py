@@ -6,7 +6,7 @@ from msgspec import structs
 
 from carrel.kernel import Access, ToolVisibility
 from carrel.storage import Condition, Tx, in_list
-from carrel.visibility.tool_visibility import visible_agents
+from carrel.visibility.lanes import visible_agents
 from carrel.visibility.tree_store import EVERYWHERE, TREE, in_spaces, open_to_person
 
 _EVERY_LANE = "TRUE"

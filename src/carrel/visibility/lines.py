@@ -5,7 +5,7 @@ to spaces see only what those spaces show. A read that names spaces shows what i
 then count as in the default space.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -98,11 +98,15 @@ def _is_seen(tx: Tx, access: Access, lanes: dict[str, bool], thing: OfLane) -> b
 
 
 def _on_board(
-    tx: Tx, access: Access, lines: list[Line], with_lane: Iterable[int], spaces: tuple[str, ...] | None
+    tx: Tx, access: Access, lines: list[Line], with_lane: set[int], spaces: tuple[str, ...] | None
 ) -> list[Line]:  # fmt: skip
-    """Return the lines that the caller may see; those in `with_lane` are of visible lanes."""
-    seen = _Board(tx, access, lines).seen(lines, with_lane)
-    return seen if spaces is None else _Board(tx, access, seen, spaces).seen(seen, {line.seq for line in seen})
+    """The lines that the caller may see; those in `with_lane` are of visible lanes."""
+    board = _Board(tx, access, lines)
+    seen = [line for line in lines if board.shows(line, line.seq in with_lane)]
+    if spaces is None:
+        return seen
+    named = _Board(tx, access, seen, spaces)
+    return [line for line in seen if named.shows(line, with_lane=True)]
 
 
 class _Board:
@@ -129,12 +133,8 @@ class _Board:
         self._tasks = tasks_seen(tx, access, [line.task_id for line in lines if line.task_id is not None], spaces)
         self._topics = topics_seen(tx, access, [line.topic_id for line in lines if line.topic_id is not None], spaces)
 
-    def seen(self, lines: Sequence[Line], with_lane: Iterable[int]) -> list[Line]:
-        """Return the lines that the caller may see; those in `with_lane` are of visible lanes."""
-        in_lanes = set(with_lane)
-        return [line for line in lines if self._shows(line, line.seq in in_lanes)]
-
-    def _shows(self, line: Entry | Event, with_lane: bool) -> bool:
+    def shows(self, line: Entry | Event, with_lane: bool) -> bool:
+        """Return whether the caller may see a line; `with_lane` says that its lane is visible."""
         if isinstance(line, Event) and line.recipient is not None and not self._by_space:
             # A notification belongs to its recipient; one about a task is for those who may see the task.
             return with_lane and (line.task_id is None or line.task_id in self._tasks)

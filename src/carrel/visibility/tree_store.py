@@ -1,5 +1,6 @@
 """The SQL of trees of lanes: a lane with everything spawned from it, and the root of a lane's tree."""
 
+from carrel.journal import spaces_of
 from carrel.kernel import Access, SessionKey
 from carrel.storage import Condition, Tx, in_list
 
@@ -94,20 +95,11 @@ def _root_of(tx: Tx, access: Access, key: SessionKey, made_by: str) -> tuple[str
 
 
 def _covers(tx: Tx, access: Access, kind: str, conversation: str) -> bool:
-    return "*" in access.space_ids or access.covers(_spaces_of(tx, access, kind, conversation) or access.space_ids)
-
-
-def _spaces_of(tx: Tx, access: Access, kind: str, conversation: str) -> list[str]:
-    """The spaces in which the lane's task or topic is visible; none for other lanes."""
-    if kind not in ("task", "topic"):
-        return []
-    item, found = conversation.partition(":")[2], list[str]()
-    if kind == "task":
-        sql = "SELECT space_id, topic_id FROM tasks WHERE account_id = :account AND id = :id"
-        row = tx.one(sql, access, id=item)
-        found, item = ([row[0]], row[1] or "") if row else (["no space"], "")
-    sql = "SELECT space_id FROM topic_spaces WHERE account_id = :account AND topic_id = :id"
-    return [*found, *(row[0] for row in tx.all(sql, access, id=item))] or ["no space"]
+    """Whether the task or topic of a lane is visible in the caller's spaces; other lanes are, in any space."""
+    if "*" in access.space_ids or kind not in ("task", "topic"):
+        return access.covers(access.space_ids)
+    item = conversation.partition(":")[2]
+    return access.covers(spaces_of(tx, access, *((None, item) if kind == "task" else (item, None))))
 
 
 def private_to(tx: Tx, access: Access, key: str) -> str | None:
