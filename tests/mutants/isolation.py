@@ -121,7 +121,7 @@ ISOLATION = (
     Mutant(
         "an agent is shown what another session says",
         "context/builder.py",
-        "    is_own = seen.view is None or here is None or here.key == seen.current or lane.on_board",
+        "    is_own = seen.view is None or session.name is None or session.key == seen.current or lane.on_board",
         "    is_own = True",
         _CROSSING,
     ),

@@ -85,7 +85,7 @@ def end_renewal(tx: Tx, access: Access, renewal: Renewal) -> None:
     tx.run(sql, access, id=renewal.id)
 
 
-def entries_told_of(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: int) -> list[Entry]:
+def entries_for_digest(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: int) -> list[Entry]:
     """Return the newest entries for a digest, oldest first; without the messages of ticks, which nobody said.
 
     A topic's digest leaves out its tasks' entries, since readers of other tasks see it; the digest of a reopened task

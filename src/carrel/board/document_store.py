@@ -11,7 +11,7 @@ from carrel.storage import FLAG, Table, Tx
 _TABLES = {"topic": "topics", "task": "tasks", "entry": "entries"}
 
 
-class FoundPlace(Shape, Generic[When], frozen=True):
+class FoundItem(Shape, Generic[When], frozen=True):
     """What is searched and shown of topics and tasks alike."""
 
     id: str
@@ -24,14 +24,14 @@ class FoundPlace(Shape, Generic[When], frozen=True):
     updated_at: When
 
 
-class FoundTopic(FoundPlace[int], frozen=True):
+class FoundTopic(FoundItem[int], frozen=True):
     """What is searched and shown of a topic. It is visible in `spaces`: its own, and those of its tags."""
 
     name: str
     spaces: tuple[str, ...] = ()
 
 
-class FoundTask(FoundPlace[int], frozen=True):
+class FoundTask(FoundItem[int], frozen=True):
     """What is searched and shown of a task; `is_chat` marks the orchestrator chat, which is not on the board."""
 
     topic_id: str | None

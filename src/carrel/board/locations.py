@@ -10,7 +10,7 @@ from carrel.access import readable_space
 from carrel.board import store
 from carrel.board.filters import is_subagent_key
 from carrel.board.model import Location, LogSource, NewLog
-from carrel.board.store import Route, location_of_task, place_of_topic
+from carrel.board.store import Route, location_of_task, location_of_topic
 from carrel.journal import DEFAULT_SPACE, Entry
 from carrel.kernel import MS_PER_DAY, Access, Code, Grammar, Refusal, SessionKey, clip, invalid, limits, one_line
 from carrel.sessions import find_session, lane_of
@@ -63,21 +63,21 @@ def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None,
     return (found.lane.key if found.lane else None), (found.session.id if found.session else None)
 
 
-def place_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Location:
+def location_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Location:
     """Return where a new entry belongs."""
     named, source = board_key(session_key), log.source
     if named is not None:
-        place = place_named(tx, access, named.task_id, named.topic_id)
+        location = location_named(tx, access, named.task_id, named.topic_id)
     elif source.board_scope_task_id or source.board_scope_topic_id:
-        place = place_named(tx, access, source.board_scope_task_id, source.board_scope_topic_id)
+        location = location_named(tx, access, source.board_scope_task_id, source.board_scope_topic_id)
     elif log.task_id or log.topic_id:
-        place = required_place(tx, access, log.task_id, log.topic_id)
+        location = required_location(tx, access, log.task_id, log.topic_id)
     else:
-        place = (inherited_place(tx, access, session_key) if session_key else None) or Location()
-    return structs.replace(place, space_id=_space(tx, access, log) or place.space_id)
+        location = (inherited_location(tx, access, session_key) if session_key else None) or Location()
+    return structs.replace(location, space_id=_space(tx, access, log) or location.space_id)
 
 
-def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
+def location_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
     """Return the place of a visible task or topic: a task determines its topic, and both determine the space."""
     topic = topic_by_id(tx, access, topic_id) if topic_id else None
     if task_id:
@@ -90,14 +90,14 @@ def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | Non
     return Location() if topic is None else Location(topic.id, None, topic.space_id)
 
 
-def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
+def required_location(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
     """Return the place of a task or topic that a caller names; Refusal if it is not visible."""
-    place = place_named(tx, access, task_id, topic_id)
-    if task_id and place.task_id is None:
+    location = location_named(tx, access, task_id, topic_id)
+    if task_id and location.task_id is None:
         raise invalid("taskId", f"There is no task '{task_id[:80]}'.")
-    if topic_id and place.topic_id is None:
+    if topic_id and location.topic_id is None:
         raise invalid("topicId", f"There is no topic '{topic_id[:80]}'.")
-    return place
+    return location
 
 
 def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
@@ -110,7 +110,7 @@ def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
         return named
 
 
-def inherited_place(tx: Tx, access: Access, session_key: str) -> Location | None:
+def inherited_location(tx: Tx, access: Access, session_key: str) -> Location | None:
     """Return the place that a sub-agent's session inherits from its spawning session; None without a link.
 
     Only the link of this very session counts, never what other sessions were about.
@@ -126,8 +126,8 @@ def inherited_place(tx: Tx, access: Access, session_key: str) -> Location | None
         key = SessionKey.parse(session_key)
     except Refusal:
         return None
-    place = place_named(tx, access, key.task_id, key.topic_id)
-    return place if place != Location() else None
+    location = location_named(tx, access, key.task_id, key.topic_id)
+    return location if location != Location() else None
 
 
 def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Location | None:
@@ -143,8 +143,8 @@ def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Location | No
         return lane.spawned_by
     told = store.entry_of_spawn(tx, access, session_key)
     found = store.entry_in_view(tx, access, told) if told is not None else None
-    place = Location() if found is None else place_named(tx, access, found.task_id, found.topic_id)
-    return None if place == Location() else place
+    location = Location() if found is None else location_named(tx, access, found.task_id, found.topic_id)
+    return None if location == Location() else location
 
 
 def link_spawned(tx: Tx, access: Access, entry: Entry, raw: str | None) -> None:
@@ -232,7 +232,7 @@ def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
     if task is not None and (task.space_id != DEFAULT_SPACE or task.topic_id is None):
         return task.space_id
     of_topic = (task.topic_id if task is not None else None) or topic_id
-    topic = place_of_topic(tx, access, of_topic) if of_topic is not None else None
+    topic = location_of_topic(tx, access, of_topic) if of_topic is not None else None
     return None if topic is None else topic.space_id
 
 

@@ -49,12 +49,12 @@ def settle(tx: Tx, access: Access, keys: list[str] | None = None) -> MovedEntrie
 
 
 def _take_off(tx: Tx, access: Access, key: str, done: MovedEntries, *, is_private: bool) -> None:
-    places = store.places_of_lane(tx, access, key, is_private=is_private)
-    topics = sorted({topic_id for topic_id, _ in places})
+    locations = store.locations_of_lane(tx, access, key, is_private=is_private)
+    topics = sorted({topic_id for topic_id, _ in locations})
     # Quotations first, since topics and tasks are locked before entries.
     for topic_id in topics:
         forget_digest(tx, access, "topic", topic_id)
-    for task_id in sorted({task_id for _, task_id in places if task_id is not None}):
+    for task_id in sorted({task_id for _, task_id in locations if task_id is not None}):
         forget_digest(tx, access, "task", task_id)
     done.taken_off += store.take_off(tx, access, key, is_private=is_private)
     store.delete_routes(tx, access, key)

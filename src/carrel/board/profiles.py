@@ -117,9 +117,9 @@ class Weights:
         return sum(self.of(word) * counted for word, counted in part.items()) / total if total else 0.0
 
 
-def name_by_words(profile: Profile, weights: Weights, asides: AbstractSet[str]) -> str | None:
+def name_by_words(profile: Profile, weights: Weights, social_words: AbstractSet[str]) -> str | None:
     """Return a name made of a topic's distinctive words; None if no word is in more than one message."""
-    known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in asides}
+    known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in social_words}
     said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
     ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
     chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]

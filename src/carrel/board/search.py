@@ -59,7 +59,7 @@ class BoardFound(FoundOf[Ranked[FoundTopic], Ranked[FoundTask], Ranked[Entry]], 
         return not (self.topics or self.tasks or self.logs or self.notes)
 
 
-def place_of_search(
+def scope_of_search(
     tx: Tx, access: Access, *, session_key: str | None, space_id: str | None = None,
     allowed_ids: tuple[str, ...] | None = None,
 ) -> tuple[str | None, SpaceScope]:  # fmt: skip

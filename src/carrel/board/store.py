@@ -34,7 +34,7 @@ def location_of_task(tx: Tx, access: Access, task_id: str) -> Location | None:
     return None if row is None else Location(row[0], task_id, row[1])
 
 
-def place_of_topic(tx: Tx, access: Access, topic_id: str) -> Location | None:
+def location_of_topic(tx: Tx, access: Access, topic_id: str) -> Location | None:
     """Return the place of a topic's entries; None if there is no such topic."""
     row = tx.one("SELECT space_id FROM topics WHERE account_id = :account AND id = :id", access, id=topic_id)
     return None if row is None else Location(topic_id, None, row[0])
@@ -152,8 +152,8 @@ def insert_route(
         "ON CONFLICT (account_id, session_key, seq) DO UPDATE SET topic_id = excluded.topic_id, "
         "task_id = excluded.task_id, anchor = excluded.anchor, at = excluded.at"
     )
-    place = {"topic_id": topic_id, "task_id": task_id}
-    tx.run(sql, access, session_key=session_key, seq=seq, anchor=anchor, now=tx.now, **place)
+    location = {"topic_id": topic_id, "task_id": task_id}
+    tx.run(sql, access, session_key=session_key, seq=seq, anchor=anchor, now=tx.now, **location)
 
 
 def keep_newest(tx: Tx, access: Access, session_key: str, count: int) -> None:
@@ -239,7 +239,7 @@ def lanes_to_settle(tx: Tx, access: Access) -> list[str]:
     return [row[0] for row in tx.all(sql, access, private=_PRIVATE)]
 
 
-def places_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> list[tuple[str, str | None]]:
+def locations_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> list[tuple[str, str | None]]:
     """Return the topics and tasks into which the messages of a lane are sorted."""
     sql = (
         f"SELECT DISTINCT i.topic_id, i.task_id FROM entries i WHERE {_said(is_private=is_private)} "

@@ -64,7 +64,7 @@ def recalls(mode: Depth, question: str, *, in_board_session: bool) -> bool:
     return mode != "auto" or has_signal(question) or (in_board_session and is_low_signal(question))
 
 
-def shown_by(mode: Depth, settings: ContextSettings, limits: ContextLimits) -> ResultCounts:
+def result_counts(mode: Depth, settings: ContextSettings, limits: ContextLimits) -> ResultCounts:
     """Return how much recall shows: what the request asks for, else by mode."""
     usual = ResultCounts(topics=settings.topic_limit, tasks=settings.task_limit, logs=settings.log_limit, notes=_NOTES)
     asked = {"topics": limits.topics, "tasks": limits.tasks, "logs": limits.logs}

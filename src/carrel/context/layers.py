@@ -23,21 +23,21 @@ _SAID_CHARS = 160
 
 
 def location_lines(
-    here: SessionPosition, *, digests: bool, in_run: bool = False, said: Iterable[str] = ()
+    session: SessionPosition, *, digests: bool, in_run: bool = False, said: Iterable[str] = ()
 ) -> list[Line]:  # fmt: skip
     """Return the topic and the task of a session, with digests if the reader may see these.
 
     A run's message already starts with its task, so the block only adds the digest, without what is `said` anyway.
     """
-    why, topic, task, texts = "this session is about it", here.topic, here.task, tuple(said)
+    why, topic, task, texts = "this session is about it", session.topic, session.task, tuple(said)
     if topic is not None:
         topic = structs.replace(topic, digest=_unsaid(topic.digest, texts))
     if task is not None:
         task = structs.replace(task, digest=_unsaid(task.digest, texts))
-    is_told = in_run and not (digests and task is not None and task.digest)
+    is_shown = in_run and not (digests and task is not None and task.digest)
     return [
         *([] if topic is None else [topic_line(topic, PLACE, why, digests=digests)]),
-        *([] if task is None or is_told else [task_line(task, PLACE, why, digests=digests)]),
+        *([] if task is None or is_shown else [task_line(task, PLACE, why, digests=digests)]),
     ]
 
 
@@ -100,25 +100,25 @@ def topic_lines(
     return lines[:limit]
 
 
-class Pressing(Struct, frozen=True):
+class WorkingTask(Struct, frozen=True):
     """A task being worked on, and why; a pinned or due one `cannot_wait`, whatever the question."""
 
     task: TaskRow
     reason: str
-    cannot_wait: bool
+    is_urgent: bool
 
 
-def pressing_tasks(
+def tasks_in_progress(
     tx: Tx, seen: Access, spaces: tuple[str, ...] | None, topic_id: str | None, *, limit: int
-) -> list[Pressing]:  # fmt: skip
+) -> list[WorkingTask]:  # fmt: skip
     """Return the tasks being worked on, most pressing first; optionally only those of spaces or a topic."""
     soon = tx.now + _SOON_DAYS * MS_PER_DAY
     found = store.working_tasks(tx, seen, spaces=spaces, topic_id=topic_id, soon=soon, limit=limit) if limit else []
-    return [Pressing(task, _reason(task, soon), cannot_wait=task.pinned or _is_due(task, soon)) for task in found]
+    return [WorkingTask(task, _reason(task, soon), is_urgent=task.pinned or _is_due(task, soon)) for task in found]
 
 
 def task_lines(
-    pressing: Iterable[Pressing], topic_id: str | None, recalled: Sequence[Line] | None
+    working: Iterable[WorkingTask], topic_id: str | None, recalled: Sequence[Line] | None
 ) -> list[Line]:  # fmt: skip
     """Return the tasks being worked on; if something was searched, only related ones.
 
@@ -126,11 +126,11 @@ def task_lines(
     """
     found = {line.id: line.score for line in recalled or () if line.kind == "task"}
 
-    def is_shown(one: Pressing) -> bool:
+    def is_shown(one: WorkingTask) -> bool:
         is_of_topic = topic_id is not None and one.task.topic_id == topic_id
-        return recalled is None or one.cannot_wait or one.task.id in found or is_of_topic
+        return recalled is None or one.is_urgent or one.task.id in found or is_of_topic
 
-    return [task_line(one.task, WORKING_TASKS, one.reason, found.get(one.task.id)) for one in pressing if is_shown(one)]
+    return [task_line(one.task, WORKING_TASKS, one.reason, found.get(one.task.id)) for one in working if is_shown(one)]
 
 
 def newest_lines(tx: Tx, seen: Access, spaces: tuple[str, ...] | None, *, limit: int) -> list[Line]:

@@ -26,10 +26,10 @@ class SeenEntries(Struct, frozen=True, kw_only=True):
     def of(cls, entries: Iterable[Entry]) -> Self:
         """Return the messages that entries of a session contain."""
         known = list(entries)
-        told = (entry.content for entry in known if entry.provenance.kind == "notification")
+        notifications = (entry.content for entry in known if entry.provenance.kind == "notification")
         return cls(
             ids=frozenset(name for entry in known for name in (entry.id, entry.message_id) if name is not None),
-            lines=frozenset(line for text in told for line in text.splitlines() if line.startswith("  ")),
+            lines=frozenset(line for text in notifications for line in text.splitlines() if line.startswith("  ")),
             texts={entry.id: entry.content for entry in known if entry.role in ("user", "assistant")},
         )
 
@@ -58,7 +58,7 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     # The generation of the run; by default the open one.
     session_id: str | None = None
     # The task that precedes the message; it needs no line of its own.
-    told_task_id: str | None = None
+    shown_task_id: str | None = None
     # The auto run whose tick asks.
     auto_run_id: str | None = None
     # Entries that the caller is shown anyway; they are neither recalled nor in the timeline.

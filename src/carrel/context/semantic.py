@@ -16,13 +16,13 @@ from carrel.context.store import TopicRow
 from carrel.journal import DEFAULT_SPACE, Entry
 from carrel.kernel import Access, minute_of, one_line
 from carrel.kernel.settings import Recall
-from carrel.search import Hit, places_of, query_words
+from carrel.search import Hit, positions_of, query_words
 from carrel.storage import Tx
 
 T = TypeVar("T")
 
 # Results with a lower score only share a stray word with the question. Scores are comparable across queries.
-FLOOR = 0.25
+SCORE_MIN = 0.25
 # A line takes at most this fraction (one in …) of a block, so that several fit; shorter lines say too little.
 _LINE_PART, _LINE_CHARS_MIN = 6, 140
 _SPEAKER_CHARS = 60
@@ -38,11 +38,11 @@ class Recalling(Struct, frozen=True, kw_only=True):
     """The parameters of recall: a question in a session, and how many results may be shown."""
 
     question: str
-    here: SessionPosition | None
+    session: SessionPosition
     recall: Recall
     shown: ResultCounts
     max_chars: int
-    floor: float = FLOOR
+    score_min: float = SCORE_MIN
 
     @property
     def words(self) -> frozenset[str]:
@@ -56,7 +56,7 @@ class Recalling(Struct, frozen=True, kw_only=True):
 
     def matching(self, found: Iterable[Ranked[T]]) -> list[Ranked[T]]:
         """Return the matching results, best first."""
-        return [one for one in found if one.hit.score >= self.floor]
+        return [one for one in found if one.hit.score >= self.score_min]
 
 
 def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound) -> list[Line]:
@@ -64,20 +64,20 @@ def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound
 
     Entries are in reading order, passage by passage.
     """
-    here, shown = recalling.here, recalling.shown
-    late = _late(tx, seen, here, found)
+    session, shown = recalling.session, recalling.shown
+    late = _late_runs(tx, seen, session, found)
     # Repeating the question itself helps nobody, and neither does "ok" or "thanks".
     logs = [
         one
-        for one in _heard(recalling.matching(found.logs), late)
+        for one in _without_late(recalling.matching(found.logs), late)
         if not is_said_in(one.item, recalling.question) and not is_low_signal(one.item.content)
     ]
-    notes = _heard(recalling.matching(found.notes), late)
+    notes = _without_late(recalling.matching(found.notes), late)
     logs, notes = in_passages(logs, shown.logs), notes[: shown.notes]
     topics = {one.item.id: one.hit for one in recalling.matching(found.topics)}
     tasks = {one.item.id: one.hit for one in recalling.matching(found.tasks)}
     named = {*topics, *(one.item.topic_id for one in logs if one.item.topic_id is not None)}
-    rows = {row.id: row for row in store.topics_named(tx, seen, sorted(named), also_asleep=True)}
+    rows = {row.id: row for row in store.topics_named(tx, seen, sorted(named), with_inactive=True)}
     digests = recalling.recall == "space"
     return [
         *(
@@ -90,11 +90,11 @@ def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound
             for row in store.tasks_named(tx, seen, tasks)
         ),
         *(_entry_line(one, NOTES, recalling, f"note in space {one.item.space_id or DEFAULT_SPACE}") for one in notes),
-        *(_entry_line(one, RECALLED_LOGS, recalling, _origin(one.item, here, rows)) for one in logs),
+        *(_entry_line(one, RECALLED_LOGS, recalling, _origin(one.item, session, rows)) for one in logs),
     ]
 
 
-def _heard(found: list[Ranked[Entry]], late: set[str | None]) -> list[Ranked[Entry]]:
+def _without_late(found: list[Ranked[Entry]], late: set[str | None]) -> list[Ranked[Entry]]:
     return [one for one in found if one.item.run_id not in late]
 
 
@@ -103,22 +103,22 @@ def is_said_in(entry: Entry, question: str) -> bool:
     return one_line(entry.content).casefold() in one_line(question).casefold()
 
 
-def _origin(entry: Entry, here: SessionPosition | None, topics: dict[str, TopicRow]) -> str:
+def _origin(entry: Entry, session: SessionPosition, topics: dict[str, TopicRow]) -> str:
     """Why something that was said is available in this session."""
-    if here is not None and entry.session_key in here.buckets:
+    if entry.session_key in session.buckets:
         return "said here"
-    if here is not None and here.task_id is not None and entry.task_id == here.task_id:
+    if session.task_id is not None and entry.task_id == session.task_id:
         return "said in this task"
     topic = topics.get(entry.topic_id or "")
     return "said on the board" if topic is None else f"topic {one_line(topic.name)} of the board"
 
 
-def _late(tx: Tx, seen: Access, here: SessionPosition | None, found: BoardFound) -> set[str | None]:
+def _late_runs(tx: Tx, seen: Access, session: SessionPosition, found: BoardFound) -> set[str | None]:
     """Runs that started before the task of a session was reopened: their late replies are not shown there."""
-    if here is None or here.task is None:
+    if session.task is None:
         return set()
     runs = [one.item.run_id for one in (*found.logs, *found.notes) if one.item.run_id is not None]
-    return {*store.runs_heard_before(tx, seen, runs, here.task.reopened_seq)}
+    return {*store.runs_begun_before(tx, seen, runs, session.task.reopened_seq)}
 
 
 def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: str) -> Line:
@@ -150,8 +150,10 @@ def _speaker(entry: Entry) -> str:
 def _why(origin: str, hit: Hit) -> str:
     """Why a line is shown: its origin, and the parts of its score, the most important first."""
     parts = {name: getattr(hit.reason, name) for name in ("words", "meaning", "label", "session", "note")}
-    told = [f"{name} {value:.2f}" for name, value in sorted(parts.items(), key=lambda part: -part[1]) if value >= 0.005]
-    return f"{origin}: {', '.join(told) or 'a weak match'}"
+    known = [
+        f"{name} {value:.2f}" for name, value in sorted(parts.items(), key=lambda part: -part[1]) if value >= 0.005
+    ]
+    return f"{origin}: {', '.join(known) or 'a weak match'}"
 
 
 def in_passages(found: Iterable[Ranked[Entry]], limit: int) -> list[Ranked[Entry]]:
@@ -193,7 +195,7 @@ def excerpt(text: str, words: frozenset[str], width_max: int) -> str:
 
 def _densest(text: str, words: frozenset[str], span: int) -> int:
     """The start of the part of a text that contains the most different words."""
-    places = list(places_of(text, words))
+    places = list(positions_of(text, words))
     best, best_at, last = 0, 0, 0
     counts: dict[str, int] = {}
     for at, word in places:

@@ -74,14 +74,14 @@ _TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
 # A program's messages to itself; an entry that could not be sorted is not one of these.
 _NOISE = "COALESCE(classification_error, '') IN ('', 'private', 'unallocated', 'attempts_exhausted')"
 _UNPLACED = "task_id IS NULL AND topic_id IS NULL AND space_id IS NULL"
-_ASLEEP = (
+_INACTIVE = (
     "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, 0) > :now "
     "OR ({0}.status = 'snoozed' AND {0}.snoozed_until IS NULL))"
 )
 # An open task; a topic that is put away takes its tasks with it.
 _OPEN = (
     "is_chat = 0 AND status NOT IN ('done', 'archived') AND COALESCE(snoozed_until, 0) <= :now AND NOT EXISTS "
-    f"(SELECT 1 FROM topics h WHERE h.account_id = :account AND h.id = tasks.topic_id AND {_ASLEEP.format('h')})"
+    f"(SELECT 1 FROM topics h WHERE h.account_id = :account AND h.id = tasks.topic_id AND {_INACTIVE.format('h')})"
 )
 # Whatever the classifier names was said in some session.
 _MADE = "created_by <> 'classifier'"
@@ -138,7 +138,7 @@ def _looked_at(spoken: Timeline) -> Condition:
     return " UNION ".join(parts), names
 
 
-def runs_heard_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) -> set[str]:
+def runs_begun_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) -> set[str]:
     """Return the runs that had said something before an entry with that number."""
     listed, names = in_list("run", run_ids)
     if not names or not seq:
@@ -169,7 +169,7 @@ def _newest_topics(tx: Tx, access: Access, rule: str, limit: int) -> list[TopicR
     seen, values = seen_topics(tx, access)
     sql = (
         f"{_TOPICS.select} WHERE account_id = :account AND {rule} AND {seen} "
-        f"AND NOT {_ASLEEP.format('topics')} ORDER BY updated_at DESC, id LIMIT :limit"
+        f"AND NOT {_INACTIVE.format('topics')} ORDER BY updated_at DESC, id LIMIT :limit"
     )
     return _TOPICS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
@@ -183,11 +183,11 @@ def newest_tasks(tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, limi
     return _TASKS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
-def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_asleep: bool = False) -> list[TopicRow]:
+def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, with_inactive: bool = False) -> list[TopicRow]:
     """Return the visible ones of these topics, in the given order; by default none that is put away."""
     wanted, (seen, values) = list(dict.fromkeys(topic_ids)), seen_topics(tx, access)
-    if not also_asleep:
-        seen, values = f"{seen} AND NOT {_ASLEEP.format('topics')}", values | {"now": tx.now}
+    if not with_inactive:
+        seen, values = f"{seen} AND NOT {_INACTIVE.format('topics')}", values | {"now": tx.now}
     found = {row.id: row for row in _TOPICS.among(tx, access, "id", wanted, f"AND {seen}", **values)}
     return [found[name] for name in wanted if name in found]
 

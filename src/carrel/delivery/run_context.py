@@ -49,7 +49,7 @@ class ContextGatherer:
                 request,
                 reader=reader,
                 session_id=snapshot.session.id,
-                told_task_id=run.task_id,
+                shown_task_id=run.task_id,
                 auto_run_id=run.auto_run_id,
             )
             found = await self._contexts.build(_seen_by(snapshot), request)

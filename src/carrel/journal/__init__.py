@@ -41,14 +41,14 @@ from carrel.journal.store import (
     newest_settled,
     pending_entries,
     prune_events,
-    runs_told_of,
+    runs_of_events,
     session_has_entries,
     talk_around_run,
     talk_of_runs,
     update_entry,
 )
 from carrel.journal.text_cleanup import ContextMarks, clean, quoted_lines_removed
-from carrel.journal.threads import unheard_messages
+from carrel.journal.threads import unseen_messages
 
 __all__ = [
     "DEFAULT_SPACE", "About", "ChangePage", "ContextMarks", "DeletedEntry", "EntriesDeleted", "Entry", "Event",
@@ -57,6 +57,6 @@ __all__ = [
     "delete_entry", "delete_transcript", "deletions_of", "entries_by_id", "entries_by_session", "entries_matching",
     "entries_of_run", "entries_of_session", "entries_of_task", "events_after", "events_behind", "feed_is_late",
     "feed_pages", "feed_start", "json_text", "newest_settled", "pending_entries", "prune_events",
-    "quoted_lines_removed", "runs_told_of", "sequence_at", "session_has_entries", "spaces_of", "talk_around_run",
-    "talk_of_runs", "unheard_messages", "update_entry",
+    "quoted_lines_removed", "runs_of_events", "sequence_at", "session_has_entries", "spaces_of", "talk_around_run",
+    "talk_of_runs", "unseen_messages", "update_entry",
 ]  # fmt: skip

@@ -255,7 +255,7 @@ class Event(Struct, frozen=True):
         )
 
 
-class RunsTold(Struct, frozen=True, kw_only=True):
+class RunsOfEvents(Struct, frozen=True, kw_only=True):
     """The runs that a page of events is about, and the number at which the next page begins."""
 
     run_ids: list[str]

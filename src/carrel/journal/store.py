@@ -15,7 +15,7 @@ from carrel.journal.model import (
     Entry,
     Event,
     NewEntry,
-    RunsTold,
+    RunsOfEvents,
     TaskView,
     about_lane,
     json_text,
@@ -149,7 +149,7 @@ def changes_of_run(tx: Tx, access: Access, run_id: str, after: int, *, limit: in
     return [(row[0], _EVENTS.row(row[1:])) for row in rows]
 
 
-def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] | None, limit: int) -> RunsTold:
+def runs_of_events(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] | None, limit: int) -> RunsOfEvents:
     """Return the runs that events after a number are about: all events, or those with some names."""
     # The horizon first: whatever is below it is visible by then.
     horizon = tx.horizon()
@@ -157,7 +157,7 @@ def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] |
     sql = f"SELECT seq, {told} FROM events WHERE account_id = :account AND seq > :after ORDER BY seq LIMIT :limit"
     rows = tx.all(sql, access, after=after, limit=limit)
     settled = [seq for seq, _ in rows if seq <= horizon]
-    return RunsTold(
+    return RunsOfEvents(
         run_ids=[run_id for _, run_id in rows if run_id is not None],
         cursor=settled[-1] if settled else after,
         has_more=len(settled) == limit,

@@ -11,13 +11,13 @@ from msgspec import Struct, structs
 from carrel.board.classifier import store
 from carrel.board.classifier.bundles import Bundle, bundle_at, is_request
 from carrel.board.classifier.phrases import is_small_talk, is_terse
-from carrel.board.classifier.rules import SMALL_TALK, Candidate, Choice, Surroundings, scores
+from carrel.board.classifier.rules import SMALL_TALK, Candidate, Candidates, Choice, scores
 from carrel.board.classifier.store import EntryLocation
 from carrel.board.filters import PRIVATE, UNALLOCATED, Verdict, is_subagent_key, is_tool_trace, verdict
-from carrel.board.locations import inherited_place, named_by
+from carrel.board.locations import inherited_location, named_by
 from carrel.board.model import Location
 from carrel.board.own_request_store import own_verdict
-from carrel.board.store import location_of_task, place_of_topic, routes_of
+from carrel.board.store import location_of_task, location_of_topic, routes_of
 from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id
 from carrel.kernel import MS_PER_SECOND, Access, SessionKey, limits
 from carrel.sessions import lane_of
@@ -37,17 +37,17 @@ class Case(Struct, frozen=True, kw_only=True):
 
     bundle: Bundle
     ruled: Verdict | None = None
-    place: Location | None = None
-    around: Surroundings | None = None
+    location: Location | None = None
+    candidates: Candidates | None = None
     # The space in which it is sorted, and whether its sender or the key of its session gave its topic.
     space_id: str = DEFAULT_SPACE
     is_given: bool = False
 
     @property
-    def needs_thought(self) -> bool:
+    def needs_model(self) -> bool:
         """Whether a model could decide it better than the rules."""
         telling = [text for text in self.bundle.asked if not is_terse(text)]
-        is_open = self.around is not None and self.around.topic_id is None
+        is_open = self.candidates is not None and self.candidates.topic_id is None
         return is_open and bool(telling) and not all(map(is_small_talk, telling))
 
 
@@ -64,9 +64,9 @@ def read_case(tx: Tx, access: Access, entry_id: str) -> Case | None:
         return Case(bundle=alone, ruled=ruled)
     # The location that its sender or the key of its session gave.
     topic_id, task_id = named_by(entry.session_key or "")
-    given = known_place(tx, access, entry.topic_id or topic_id, entry.task_id or task_id)
+    given = known_location(tx, access, entry.topic_id or topic_id, entry.task_id or task_id)
     if given is not None and (given.task_id is not None or entry.type != "conversation"):
-        return Case(bundle=alone, place=given, is_given=True)
+        return Case(bundle=alone, location=given, is_given=True)
     if entry.type == "note":
         return _note(tx, access, alone)
     if not Recalls(tx, access).is_on_board(entry):
@@ -90,12 +90,12 @@ def _takes_part(entry: Entry) -> bool:
     return entry.role == "user" or verdict(entry) is None or (is_tool_trace(entry) and entry.run_id is not None)
 
 
-def known_place(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> Location | None:
+def known_location(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> Location | None:
     """Return the present location of a task, else of a topic; None when there is neither."""
     task = location_of_task(tx, access, task_id) if task_id is not None else None
     if task is not None and task.topic_id is not None:
         return task
-    topic = place_of_topic(tx, access, topic_id) if topic_id is not None else None
+    topic = location_of_topic(tx, access, topic_id) if topic_id is not None else None
     return task if topic is None else structs.replace(topic, task_id=task.task_id if task else None)
 
 
@@ -105,10 +105,10 @@ def _within_topic(tx: Tx, access: Access, alone: Bundle, opening: Entry | None, 
     assert topic_id is not None
     if is_request(alone.entries[0]):
         tasks = store.open_tasks_of(tx, access, space_id, [topic_id])
-        around = Surroundings(tasks=tasks, topic_id=topic_id, last=_last(tx, access, alone, {topic_id}))
-        return Case(bundle=alone, around=around, space_id=space_id, is_given=True)
+        candidates = Candidates(tasks=tasks, topic_id=topic_id, last=_last(tx, access, alone, {topic_id}))
+        return Case(bundle=alone, candidates=candidates, space_id=space_id, is_given=True)
     task_id = opening.task_id if opening is not None and opening.topic_id == topic_id else None
-    return Case(bundle=alone, place=structs.replace(given, task_id=task_id), is_given=True)
+    return Case(bundle=alone, location=structs.replace(given, task_id=task_id), is_given=True)
 
 
 def _note(tx: Tx, access: Access, alone: Bundle) -> Case:
@@ -137,20 +137,20 @@ def _decide(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry
 
 def _sorted(tx: Tx, access: Access, bundle: Bundle, conversation: Sequence[Entry] = ()) -> Case:
     space_id = bundle.entries[0].space_id or DEFAULT_SPACE
-    around = _surroundings(tx, access, bundle, space_id, conversation)
-    return Case(bundle=bundle, around=around, space_id=space_id)
+    candidates = _candidates(tx, access, bundle, space_id, conversation)
+    return Case(bundle=bundle, candidates=candidates, space_id=space_id)
 
 
 def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
     """The case of a message in a sub-agent's session: only this session's link says where it belongs."""
     if (run_id := store.spawning_run(tx, access, session_key)) is not None:
         return _linked(tx, access, bundle, run_id)
-    place = inherited_place(tx, access, session_key)
-    asked = store.asked_before_spawn(tx, access, session_key) if place is None else None
+    location = inherited_location(tx, access, session_key)
+    asked = store.asked_before_spawn(tx, access, session_key) if location is None else None
     if asked is not None:
         # Another system's spawn has no location of its own: it was made for what was asked there last.
         return _after(tx, access, bundle, asked)
-    return Case(bundle=bundle, place=place, ruled=UNALLOCATED if place is None else None)
+    return Case(bundle=bundle, location=location, ruled=UNALLOCATED if location is None else None)
 
 
 def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
@@ -166,7 +166,7 @@ def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
 
 def _linked(tx: Tx, access: Access, bundle: Bundle, run_id: str | None) -> Case:
     """The case of what no person said: it goes where the message that caused it went, and nowhere else."""
-    found = store.place_of_run(tx, access, run_id) if run_id is not None else None
+    found = store.location_of_run(tx, access, run_id) if run_id is not None else None
     return Case(bundle=bundle, ruled=UNALLOCATED) if found is None else _after(tx, access, bundle, found)
 
 
@@ -174,11 +174,13 @@ def _after(tx: Tx, access: Access, bundle: Bundle, found: Entry | EntryLocation)
     """The case of what follows another entry: the same location, once that is known."""
     if found.classification == "pending":
         return Case(bundle=bundle)
-    place = known_place(tx, access, found.topic_id, found.task_id) if found.classification == "classified" else None
-    return Case(bundle=bundle, place=place, ruled=UNALLOCATED if place is None else None)
+    location = (
+        known_location(tx, access, found.topic_id, found.task_id) if found.classification == "classified" else None
+    )
+    return Case(bundle=bundle, location=location, ruled=UNALLOCATED if location is None else None)
 
 
-def _surroundings(tx: Tx, access: Access, bundle: Bundle, space_id: str, conversation: Sequence[Entry]) -> Surroundings:
+def _candidates(tx: Tx, access: Access, bundle: Bundle, space_id: str, conversation: Sequence[Entry]) -> Candidates:
     """What a bundle can be sorted into: topics of its space only, best match first."""
     text = "\n".join(bundle.asked)
     topics = {row.id: row for row in _profiled(tx, access, store.topics_of_space(tx, access, space_id))}
@@ -190,7 +192,7 @@ def _surroundings(tx: Tx, access: Access, bundle: Bundle, space_id: str, convers
     first = bundle.entries[0]
     recent = _recent(conversation, first, last)
     pause_ms = limits.CLASSIFIER_PAUSE_SECONDS * MS_PER_SECOND
-    return Surroundings(
+    return Candidates(
         topics=[topics[topic_id] for topic_id in best],
         tasks=tasks,
         last=last,

@@ -42,13 +42,13 @@ def group_messages(messages: Sequence[Message], meanings: Floats | None) -> list
     """Return the groups as positions of their messages; `meanings` has a unit vector for each message."""
     if not messages:
         return []
-    near = np.zeros((len(messages), 1), np.float32) if meanings is None else meanings
-    pieces = [*_settled(messages), *_cut(messages, near)]
-    groups = _joined(messages, _traits(messages, near, pieces), pieces, thresholds.SAME_PIECES)
+    meanings = np.zeros((len(messages), 1), np.float32) if meanings is None else meanings
+    pieces = [*_settled(messages), *_cut(messages, meanings)]
+    groups = _merged(messages, _features(messages, meanings, pieces), pieces, thresholds.SAME_PIECES)
     for _ in range(thresholds.GROUP_ROUNDS):
-        groups = _assigned(messages, _traits(messages, near, groups), groups)
-    groups = _joined(messages, _traits(messages, near, groups), groups, thresholds.SAME_GROUPS)
-    return _assigned(messages, _traits(messages, near, groups), groups)
+        groups = _assigned(messages, _features(messages, meanings, groups), groups)
+    groups = _merged(messages, _features(messages, meanings, groups), groups, thresholds.SAME_GROUPS)
+    return _assigned(messages, _features(messages, meanings, groups), groups)
 
 
 def _settled(messages: Sequence[Message]) -> list[Piece]:
@@ -69,7 +69,7 @@ def _chats(messages: Sequence[Message]) -> Iterator[list[int]]:
     return iter(chats.values())
 
 
-def _cut(messages: Sequence[Message], near: Floats) -> Iterator[Piece]:
+def _cut(messages: Sequence[Message], meanings: Floats) -> Iterator[Piece]:
     """The pieces of all chats, cut where something else begins."""
     having = Counter(word for message in messages for word in message.words)
     weights = {word: math.log(1 + len(messages) / count) for word, count in having.items()}
@@ -77,15 +77,18 @@ def _cut(messages: Sequence[Message], near: Floats) -> Iterator[Piece]:
         piece = [chat[0]]
         for number, at in enumerate(chat[1:], 1):
             coming = chat[number : number + thresholds.GROUP_COMING]
-            if _goes_on(messages, near, weights, piece[-CLASSIFIER_RECENT_SAID_MAX:], coming) < thresholds.GROUP_CUT:
+            if (
+                _continuity(messages, meanings, weights, piece[-CLASSIFIER_RECENT_SAID_MAX:], coming)
+                < thresholds.GROUP_CUT
+            ):
                 yield piece
                 piece = []
             piece.append(at)
         yield piece
 
 
-def _goes_on(
-    messages: Sequence[Message], near: Floats, weights: Mapping[str, float], before: Piece, coming: Piece
+def _continuity(
+    messages: Sequence[Message], meanings: Floats, weights: Mapping[str, float], before: Piece, coming: Piece
 ) -> float:  # fmt: skip
     """How much more similar a message is to those before it than by chance; those after it count too.
 
@@ -93,8 +96,8 @@ def _goes_on(
     """
     said = _words(messages, before)
     repeated = sum(_share(_words(messages, some), said, weights) for some in (coming[:1], coming))
-    middle, ahead, behind = (_unit(near[some].sum(axis=0)) for some in (before, coming, coming[1:]))
-    first = near[coming[0]]
+    middle, ahead, behind = (_unit(meanings[some].sum(axis=0)) for some in (before, coming, coming[1:]))
+    first = meanings[coming[0]]
     meaning = float(middle @ (first + ahead)) / 2 - thresholds.GROUP_AHEAD * float(first @ behind)
     pause = thresholds.GROUP_PAUSE if messages[coming[0]].is_later else 0.0
     return meaning / thresholds.GROUP_CHANCE + thresholds.GROUP_REPEATED * repeated - pause
@@ -110,7 +113,7 @@ def _share(words: set[str], said: set[str], weights: Mapping[str, float]) -> flo
     return sum(weights[word] for word in sorted(words & said)) / total if total else 0.0
 
 
-def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) -> Floats:
+def _features(messages: Sequence[Message], meanings: Floats, pieces: Sequence[Piece]) -> Floats:
     """A unit vector for each message, from its meaning and its words, which count more the fewer pieces have them.
 
     The words that every conversation in a language has are in most of its pieces, so they count little.
@@ -124,30 +127,30 @@ def _traits(messages: Sequence[Message], near: Floats, pieces: Sequence[Piece]) 
         length = math.hypot(*weights.values()) or 1.0
         for word in weights.keys() & shared.keys():
             words[at, shared[word]] = weights[word] / length
-    return np.hstack([words, math.sqrt(thresholds.GROUP_MEANING) * near]).astype(np.float32)
+    return np.hstack([words, math.sqrt(thresholds.GROUP_MEANING) * meanings]).astype(np.float32)
 
 
-class _Sums:
+class _Similarities:
     """How similar the messages of pieces are to one another, as averages over pairs of messages."""
 
-    def __init__(self, messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece]) -> None:
-        self.sums = np.array([traits[piece].sum(axis=0) for piece in pieces], np.float64)
+    def __init__(self, messages: Sequence[Message], features: Floats, pieces: Sequence[Piece]) -> None:
+        self.sums = np.array([features[piece].sum(axis=0) for piece in pieces], np.float64)
         self.sizes = np.array([len(piece) for piece in pieces], np.float64)
-        self.alone = np.array([float((traits[piece] ** 2).sum()) for piece in pieces])
+        self.alone = np.array([float((features[piece] ** 2).sum()) for piece in pieces])
         self.dots = self.sums @ self.sums.T
         pairs, within = self._within()
         known = pairs > 0
-        usual = float(np.median(within[known] / pairs[known])) if known.any() else thresholds.GROUP_MEANING
-        everywhere = self._apart(np.full(len(pieces), fill_value=True))
+        typical = float(np.median(within[known] / pairs[known])) if known.any() else thresholds.GROUP_MEANING
+        everywhere = self._between(np.full(len(pieces), fill_value=True))
         # If the messages within most pieces are hardly similar, other hardly similar ones are not about the same thing.
-        self.usual = max(usual, everywhere + thresholds.GROUP_CHANCE)
-        self.least = self.usual - everywhere
+        self.typical = max(typical, everywhere + thresholds.GROUP_CHANCE)
+        self.least = self.typical - everywhere
         # In a language without a list, common words make unrelated messages similar.
         known_words = [sum(messages[at].common for at in piece) for piece in pieces]
         foreign = np.array(known_words) < thresholds.GROUP_KNOWN_LANGUAGE * self.sizes
-        self.chance = np.where(foreign, max(everywhere, self._apart(foreign)), everywhere)
+        self.chance = np.where(foreign, max(everywhere, self._between(foreign)), everywhere)
 
-    def _apart(self, some: NDArray[np.bool_]) -> float:
+    def _between(self, some: NDArray[np.bool_]) -> float:
         """Return how similar the messages of different pieces are, among some of the pieces."""
         dots, sizes = self.dots[np.ix_(some, some)], self.sizes[some]
         pairs = float(sizes.sum() ** 2 - (sizes**2).sum()) / 2
@@ -164,16 +167,16 @@ class _Sums:
         """
         pairs, within = self._within()
         known = thresholds.GROUP_PAIRS_KNOWN
-        return np.maximum((within + known * self.usual) / (pairs + known) - self.chance, self.least)
+        return np.maximum((within + known * self.typical) / (pairs + known) - self.chance, self.least)
 
-    def alike(self, one: int | slice, cohesion: Sums) -> Sums:
+    def similarity(self, one: int | slice, cohesion: Sums) -> Sums:
         """How similar a piece, or each of them, is to all others: 1 if as similar as the messages within them."""
         chance = np.minimum.outer(self.chance[one], self.chance)
         means = self.dots[one] / np.multiply.outer(self.sizes[one], self.sizes)
         found: Sums = (means - chance) / np.sqrt(np.multiply.outer(cohesion[one], cohesion))
         return found
 
-    def join(self, one: int, other: int) -> None:
+    def merge(self, one: int, other: int) -> None:
         """Merge another piece into one."""
         weights = self.sizes[[one, other]]
         self.chance[one] = np.average(self.chance[[one, other]], weights=weights)
@@ -183,44 +186,44 @@ class _Sums:
             each[one] += each[other]
 
 
-def _joined(messages: Sequence[Message], traits: Floats, pieces: Sequence[Piece], least: float) -> list[Piece]:
+def _merged(messages: Sequence[Message], features: Floats, pieces: Sequence[Piece], least: float) -> list[Piece]:
     """The pieces after merging those about the same thing, the most similar first."""
-    sums = _Sums(messages, traits, pieces)
+    sums = _Similarities(messages, features, pieces)
     groups = {at: list(piece) for at, piece in enumerate(pieces)}
     settled = np.array([any(messages[at].settled is not None for at in piece) for piece in pieces])
-    alike = sums.alike(slice(None), sums.cohesion())
-    alike[np.outer(settled, settled)] = _NEVER
-    np.fill_diagonal(alike, _NEVER)
+    similarity = sums.similarity(slice(None), sums.cohesion())
+    similarity[np.outer(settled, settled)] = _NEVER
+    np.fill_diagonal(similarity, _NEVER)
     while len(groups) > 1:
-        found = divmod(int(np.argmax(alike)), len(pieces))
+        found = divmod(int(np.argmax(similarity)), len(pieces))
         one, other = sorted(found, key=lambda at: (not settled[at], at))
-        if alike[one, other] < least:
+        if similarity[one, other] < least:
             break
-        sums.join(one, other)
+        sums.merge(one, other)
         groups[one] += groups.pop(other)
-        row = sums.alike(one, sums.cohesion())
-        row[(alike[one] == _NEVER) | (alike[other] == _NEVER)] = _NEVER
-        alike[other], alike[:, other] = _NEVER, _NEVER
-        alike[one], alike[:, one] = row, row
+        row = sums.similarity(one, sums.cohesion())
+        row[(similarity[one] == _NEVER) | (similarity[other] == _NEVER)] = _NEVER
+        similarity[other], similarity[:, other] = _NEVER, _NEVER
+        similarity[one], similarity[:, one] = row, row
     return list(groups.values())
 
 
-def _assigned(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) -> list[Piece]:
+def _assigned(messages: Sequence[Message], features: Floats, groups: Sequence[Piece]) -> list[Piece]:
     """The groups after each message went to the most similar one, chat by chat; settled messages stay."""
-    fits = _fits(messages, traits, groups)
+    fits = _fits(messages, features, groups)
     found: list[Piece] = [[at for at in group if messages[at].settled is not None] for group in groups]
     for chat in _chats(messages):
-        for at, number in zip(chat, _path(messages, fits, chat), strict=True):
+        for at, number in zip(chat, _best_path(messages, fits, chat), strict=True):
             found[number].append(at)
     return [sorted(group) for group in found if group]
 
 
-def _fits(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) -> Floats:
+def _fits(messages: Sequence[Message], features: Floats, groups: Sequence[Piece]) -> Floats:
     """How well each message fits each group: 1 if it is as similar to the others there as they are to one another."""
-    sums = _Sums(messages, traits, groups)
-    dots, counts = traits @ sums.sums.T, np.tile(sums.sizes, (len(messages), 1))
+    sums = _Similarities(messages, features, groups)
+    dots, counts = features @ sums.sums.T, np.tile(sums.sizes, (len(messages), 1))
     for number, group in enumerate(groups):
-        dots[group, number] -= (traits[group] ** 2).sum(axis=1)
+        dots[group, number] -= (features[group] ** 2).sum(axis=1)
         counts[group, number] -= 1
     fits = (dots / np.maximum(counts, 1) - sums.chance) / sums.cohesion()
     # Little is known about a group of few messages; and a message that is alone needs a reason to go elsewhere.
@@ -228,15 +231,15 @@ def _fits(messages: Sequence[Message], traits: Floats, groups: Sequence[Piece]) 
     return np.where(counts > 0, among, thresholds.GROUP_ALONE)
 
 
-def _path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> list[int]:
+def _best_path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> list[int]:
     """The best sequence of groups for the messages of a chat, where leaving a group has a cost."""
     score, steps = fits[chat[0]].copy(), list[Floats]()
-    here = np.arange(len(score))
+    stay = np.arange(len(score))
     for at in chat[1:]:
         best = int(np.argmax(score))
         later = thresholds.GROUP_LEAVING_LATER if messages[at].is_later else 1.0
         left = score[best] - thresholds.GROUP_LEAVING * later
-        steps.append(np.where(score >= left, here, best))
+        steps.append(np.where(score >= left, stay, best))
         score = np.maximum(score, left) + fits[at]
     path = [int(np.argmax(score))]
     for step in reversed(steps):

@@ -17,7 +17,7 @@ from carrel.board.classifier import store, thresholds
 from carrel.board.classifier.cases import Case
 from carrel.board.classifier.groups import group_messages
 from carrel.board.classifier.moves import Move, Unit, moves_to, units_of
-from carrel.board.classifier.phrases import asides_of, name_of
+from carrel.board.classifier.phrases import name_of, social_words_in
 from carrel.board.classifier.rules import SMALL_TALK, Candidate
 from carrel.board.digest_store import note_digest
 from carrel.board.digests import forget_digest
@@ -46,8 +46,8 @@ from carrel.topics import (
 def merge_topics(tx: Tx, access: Access, topic_id: str, other_id: str, settings: DigestsSettings) -> bool:
     """Merge a topic that the classifier has made into another; False when that is no longer allowed."""
     # Topics are always locked in the same order.
-    held = {name: store.hold_loose(tx, access, name) for name in sorted((topic_id, other_id))}
-    if not held[other_id] or _hindrance(tx, access, topic_id, other_id) is not None:
+    held = {name: store.hold_mergeable(tx, access, name) for name in sorted((topic_id, other_id))}
+    if not held[other_id] or _why_separate(tx, access, topic_id, other_id) is not None:
         return False
     known = [store.profile_of(tx, access, name) for name in (topic_id, other_id)]
     _move(tx, access, topic_id, other_id)
@@ -59,7 +59,7 @@ def merge_topics(tx: Tx, access: Access, topic_id: str, other_id: str, settings:
 
 def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: DigestsSettings) -> set[str]:
     """Move messages out of a topic that the classifier has made; return the topics that have changed, if any."""
-    held = {name: store.hold_loose(tx, access, name) for name in sorted(filter(None, (move.topic_id, move.to)))}
+    held = {name: store.hold_mergeable(tx, access, name) for name in sorted(filter(None, (move.topic_id, move.to)))}
     if not held[move.topic_id]:
         return set()
     name = name_of(move.units[0].entry.text)
@@ -82,9 +82,9 @@ def join_topics(tx: Tx, access: Access, topic_id: str, other_ids: Sequence[str])
     for other_id in dict.fromkeys(other_ids):
         readable_topic(tx, access, other_id)
         for name in sorted((topic_id, other_id)):
-            store.hold_loose(tx, access, name)
-        if (hindrance := _hindrance(tx, access, topic_id, other_id)) is not None:
-            raise invalid("topicIds", hindrance)
+            store.hold_mergeable(tx, access, name)
+        if (reason := _why_separate(tx, access, topic_id, other_id)) is not None:
+            raise invalid("topicIds", reason)
         forget_digest(tx, access, "topic", topic_id)
         topic = _move(tx, access, topic_id, other_id)
     return topic
@@ -107,7 +107,7 @@ def split_topic(tx: Tx, access: Access, topic_id: str, entry_ids: Sequence[str],
     return made
 
 
-def _hindrance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
+def _why_separate(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
     """Why a topic cannot be merged into another; None when it can."""
     if topic_id == other_id:
         return "A topic cannot be merged into itself."
@@ -162,13 +162,13 @@ class Merges:
         """Group the messages of a space if there are enough new ones, and name the topics that changed."""
         topics, units = await self._db.long_read(lambda tx: self._read(tx, space_id, count))
         changed = set[str]()
-        asides = asides_of([unit.entry.text for unit in units])
-        for move in await self._moves(topics, units, asides):
+        social_words = social_words_in([unit.entry.text for unit in units])
+        for move in await self._moves(topics, units, social_words):
             changed |= await self._move(space_id, move)
         for topic_id in sorted(changed):
             await self._db.write(partial(store.learn_again, access=self._access, topic_id=topic_id))
         if units or changed:
-            await self._name(space_id, changed, asides)
+            await self._name(space_id, changed, social_words)
 
     def _read(self, tx: Tx, space_id: str, count: int) -> tuple[dict[str, Candidate], list[Unit]]:
         """The topics that take part, and their messages; none if it is too soon to group them again."""
@@ -179,11 +179,11 @@ class Merges:
         return topics, units_of(entries)
 
     async def _moves(
-        self, topics: Mapping[str, Candidate], units: Sequence[Unit], asides: AbstractSet[str]
+        self, topics: Mapping[str, Candidate], units: Sequence[Unit], social_words: AbstractSet[str]
     ) -> list[Move]:  # fmt: skip
-        gists = [" ".join(unit.telling(asides).values()) for unit in units]
+        gists = [" ".join(unit.telling(social_words).values()) for unit in units]
         meanings = await self._similarity.directions(gists) if units else None
-        messages = [unit.message(not topics[unit.entry.topic_id].is_loose, asides) for unit in units]
+        messages = [unit.message(not topics[unit.entry.topic_id].is_mergeable, social_words) for unit in units]
         # In a thread: with thousands of messages this takes as long as many turns.
         found = await asyncio.to_thread(group_messages, messages, meanings)
         settled = {
@@ -201,7 +201,7 @@ class Merges:
         moved = partial(move_messages, move=move, space_id=space_id, settings=self._settings)
         return await self._db.write(partial(moved, access=self._access))
 
-    async def _name(self, space_id: str, changed: set[str], asides: AbstractSet[str]) -> None:
+    async def _name(self, space_id: str, changed: set[str], social_words: AbstractSet[str]) -> None:
         """Name the topics that have changed or grown much, by the words that set them apart."""
         rows = await self._db.long_read(lambda tx: store.topics_of_space(tx, self._access, space_id))
         weights = Weights([(row.profile or Profile()).words for row in rows])
@@ -209,15 +209,21 @@ class Merges:
             profile = topic.profile or Profile()
             is_grown = profile.lines >= thresholds.RENAMED_AT * profile.named
             # A topic with too few messages cannot be named by its words.
-            is_named = topic.is_loose and is_groupable(topic) and profile.lines > limits.CLASSIFIER_FRAGMENT_LINES_MAX
-            name = name_by_words(profile, weights, asides) if is_named and (is_grown or topic.id in changed) else None
+            is_named = (
+                topic.is_mergeable and is_groupable(topic) and profile.lines > limits.CLASSIFIER_FRAGMENT_LINES_MAX
+            )
+            name = (
+                name_by_words(profile, weights, social_words)
+                if is_named and (is_grown or topic.id in changed)
+                else None
+            )
             if name is not None:
                 await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
 
 
 def is_groupable(topic: Candidate) -> bool:
     """Return whether a topic takes part in grouping; small talk, snoozed topics and those other spaces see do not."""
-    return topic.is_plain and not topic.is_snoozed and topic.name != SMALL_TALK
+    return topic.is_in_one_space and not topic.is_snoozed and topic.name != SMALL_TALK
 
 
 def _is_due(messages: int, new: int) -> bool:
@@ -228,6 +234,6 @@ def _is_due(messages: int, new: int) -> bool:
 
 def _rename(tx: Tx, access: Access, topic_id: str, name: str) -> None:
     """Name a topic, unless a person has named it or moved something out of it meanwhile."""
-    if store.hold_loose(tx, access, topic_id) and (profile := store.profile_of(tx, access, topic_id)) is not None:
+    if store.hold_mergeable(tx, access, topic_id) and (profile := store.profile_of(tx, access, topic_id)) is not None:
         store.save_profile(tx, access, topic_id, structs.replace(profile, named=profile.lines))
         change_topic(tx, access, topic_id, TopicChange(name=name))

@@ -14,7 +14,7 @@ from carrel.kernel import MS_PER_SECOND
 from carrel.kernel.limits import CLASSIFIER_FRAGMENT_LINES_MAX, CLASSIFIER_PAUSE_SECONDS
 
 
-class SaidEntry(Struct, frozen=True):
+class TopicEntry(Struct, frozen=True):
     """An entry of a topic: its text, whether a person wrote it, and whether its location was given."""
 
     id: str
@@ -22,25 +22,25 @@ class SaidEntry(Struct, frozen=True):
     chat: str
     at: int
     text: str
-    is_persons: bool
+    is_by_person: bool
     is_given: bool
 
 
 class Unit(Struct, frozen=True):
     """A message with content of its own, and the entries after it in its chat, which go where it goes."""
 
-    entry: SaidEntry
+    entry: TopicEntry
     entry_ids: tuple[str, ...]
     is_later: bool
 
-    def telling(self, asides: AbstractSet[str]) -> Mapping[str, str]:
+    def telling(self, social_words: AbstractSet[str]) -> Mapping[str, str]:
         """Return its distinctive words without asides, each with the form it has in the message."""
         said = distinctive_words(self.entry.text)
-        return {word: form for word, form in said.items() if word not in asides}
+        return {word: form for word, form in said.items() if word not in social_words}
 
-    def message(self, is_settled: bool, asides: AbstractSet[str]) -> Message:
+    def message(self, is_settled: bool, social_words: AbstractSet[str]) -> Message:
         """Return it in the form that is grouped; a settled one stays in its topic."""
-        words = tuple(self.telling(asides))
+        words = tuple(self.telling(social_words))
         settled = self.entry.topic_id if is_settled or self.entry.is_given else None
         common = common_share(self.entry.text)
         return Message(chat=self.entry.chat, words=words, common=common, is_later=self.is_later, settled=settled)
@@ -58,7 +58,7 @@ class Move(Struct, frozen=True):
     is_all: bool
 
 
-def units_of(entries: Sequence[SaidEntry]) -> list[Unit]:
+def units_of(entries: Sequence[TopicEntry]) -> list[Unit]:
     """Return the messages of all chats that have content of their own, in order; entries come by chat and number."""
     found: list[Unit] = []
     for _, chat in groupby(entries, key=lambda entry: entry.chat):
@@ -66,10 +66,10 @@ def units_of(entries: Sequence[SaidEntry]) -> list[Unit]:
     return found
 
 
-def _units(chat: Sequence[SaidEntry]) -> Iterator[Unit]:
+def _units(chat: Sequence[TopicEntry]) -> Iterator[Unit]:
     opening, ids, before = None, list[str](), 0
     for entry in chat:
-        if entry.is_persons and distinctive_words(entry.text):
+        if entry.is_by_person and distinctive_words(entry.text):
             if opening is not None:
                 yield Unit(opening, tuple(ids), _is_later(opening, before))
                 before = opening.at
@@ -80,7 +80,7 @@ def _units(chat: Sequence[SaidEntry]) -> Iterator[Unit]:
         yield Unit(opening, tuple(ids), _is_later(opening, before))
 
 
-def _is_later(entry: SaidEntry, before: int) -> bool:
+def _is_later(entry: TopicEntry, before: int) -> bool:
     return entry.at - before > CLASSIFIER_PAUSE_SECONDS * MS_PER_SECOND or opens_new_topic(entry.text)
 
 

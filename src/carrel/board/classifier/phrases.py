@@ -103,7 +103,7 @@ def _is_address(word: str) -> bool:
     return word in FIRST_NAMES or word in SOCIAL_WORDS
 
 
-def asides_of(texts: Sequence[str]) -> frozenset[str]:
+def social_words_in(texts: Sequence[str]) -> frozenset[str]:
     """Return the words with which people greet, thank and address one another, in the form of `distinctive_words`.
 
     No list has them all, in any language, so they are recognised by their position: greetings and thanks are mostly
@@ -115,7 +115,7 @@ def asides_of(texts: Sequence[str]) -> frozenset[str]:
         having.update(words)
         is_alone = len(_LETTERS.findall(text)) <= thresholds.ALONE_WORDS_MAX
         aside.update(words if is_alone else words & set(_called(text)))
-    least = {word: max(thresholds.ASIDES_MIN, thresholds.ASIDES_SHARE * having[word]) for word in aside}
+    least = {word: max(thresholds.SOCIAL_MIN, thresholds.SOCIAL_SHARE * having[word]) for word in aside}
     return frozenset(word for word, count in aside.items() if count >= least[word])
 
 

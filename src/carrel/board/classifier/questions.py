@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from carrel.board.classifier.bundles import Bundle
 from carrel.board.classifier.phrases import task_in
-from carrel.board.classifier.rules import Choice, Surroundings, named
+from carrel.board.classifier.rules import Candidates, Choice, named
 from carrel.board.summaries import short
 from carrel.journal import Entry
 from carrel.kernel import clip, limits, one_line
@@ -46,25 +46,25 @@ class Answer(Struct, frozen=True):
 class Question(Struct, frozen=True, kw_only=True):
     """What a model is shown: entries of a bundle, and the topics and tasks that it may choose."""
 
-    around: Surroundings
+    candidates: Candidates
     entries: tuple[Entry, ...]
     asked: tuple[str, ...]
 
     @property
     def text(self) -> str:
         """Return it as one message."""
-        topics = [f"T{n}: {one_line(topic.name)}" for n, topic in enumerate(self.around.topics, 1)]
-        numbers = {topic.id: n for n, topic in enumerate(self.around.topics, 1)}
+        topics = [f"T{n}: {one_line(topic.name)}" for n, topic in enumerate(self.candidates.topics, 1)]
+        numbers = {topic.id: n for n, topic in enumerate(self.candidates.topics, 1)}
         tasks = [
             f"K{n} (of T{numbers[task.topic_id]}): {one_line(task.name)}"
-            for n, task in enumerate(self.around.tasks, 1)
+            for n, task in enumerate(self.candidates.tasks, 1)
             if task.topic_id in numbers
         ]
         said = []
         for n, entry in enumerate(self.entries, 1):
             speaker = entry.provenance.marked("Person" if entry.author_kind == "user" else "Agent")
             said.append(f"{n}. {speaker}: {clip(one_line(entry.content), limits.CLASSIFIER_SHOWN_CHARS_MAX)}")
-        last = self.around.last and numbers.get(self.around.last.topic_id or "")
+        last = self.candidates.last and numbers.get(self.candidates.last.topic_id or "")
         parts = [("Topics", topics), ("Tasks", tasks), ("Last topic of this session", [f"T{last}"] if last else [])]
         return "\n\n".join(f"{title}:\n" + ("\n".join(lines) or "none") for title, lines in (*parts, ("Entries", said)))
 
@@ -75,25 +75,25 @@ class Question(Struct, frozen=True, kw_only=True):
         return Answer(self._choice(found), summaries)
 
     def _choice(self, found: _Sorted) -> Choice:
-        topic = _numbered("T", found.topic, [topic.id for topic in self.around.topics])
+        topic = _numbered("T", found.topic, [topic.id for topic in self.candidates.topics])
         name = clip(one_line(found.new_topic or ""), limits.CLASSIFIER_NAME_CHARS_MAX)
         if topic is None and not name:
             raise ValueError("the answer names no topic")
-        found_topic = Choice(topic_id=topic) if topic is not None else named(name, self.around.topics)
-        task = _numbered("K", found.task, [task.id for task in self.around.tasks])
-        of_topic = {one.id for one in self.around.tasks if one.topic_id == found_topic.topic_id}
+        found_topic = Choice(topic_id=topic) if topic is not None else named(name, self.candidates.topics)
+        task = _numbered("K", found.task, [task.id for task in self.candidates.tasks])
+        of_topic = {one.id for one in self.candidates.tasks if one.topic_id == found_topic.topic_id}
         # A task is created only if a person asks for one, not because a model suggests it.
         wanted = task_in("\n".join(self.asked)) if task is None else None
         return structs.replace(found_topic, task_id=task if task in of_topic else None, new_task=wanted)
 
 
-def question_about(bundle: Bundle, around: Surroundings) -> Question:
+def question_about(bundle: Bundle, candidates: Candidates) -> Question:
     """Return what a model is asked about a bundle, within the limits; the best candidates come first."""
-    topics = around.topics[: limits.CLASSIFIER_SHOWN_TOPICS_MAX]
+    topics = candidates.topics[: limits.CLASSIFIER_SHOWN_TOPICS_MAX]
     shown = {topic.id for topic in topics}
-    tasks = [task for task in around.tasks if task.topic_id in shown][: limits.CLASSIFIER_SHOWN_TASKS_MAX]
+    tasks = [task for task in candidates.tasks if task.topic_id in shown][: limits.CLASSIFIER_SHOWN_TASKS_MAX]
     return Question(
-        around=Surroundings(topics=topics, tasks=tasks, last=around.last, topic_id=around.topic_id),
+        candidates=Candidates(topics=topics, tasks=tasks, last=candidates.last, topic_id=candidates.topic_id),
         entries=bundle.entries[: limits.CLASSIFIER_SHOWN_ENTRIES_MAX],
         asked=bundle.asked,
     )

@@ -6,7 +6,7 @@ from operator import itemgetter
 import msgspec
 from msgspec import Struct
 
-from carrel.board.classifier.moves import SaidEntry
+from carrel.board.classifier.moves import TopicEntry
 from carrel.board.classifier.rules import Candidate, TaskCandidate
 from carrel.board.profiles import Profile
 from carrel.journal import Entry, entries_by_id, json_text
@@ -154,7 +154,7 @@ def open_tasks_of(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str
     return [TaskCandidate(id=row[0], name=row[1], description=row[2], topic_id=row[3]) for row in rows]
 
 
-def place_of_run(tx: Tx, access: Access, run_id: str) -> EntryLocation | None:
+def location_of_run(tx: Tx, access: Access, run_id: str) -> EntryLocation | None:
     """Return the location of a run's message; None if there is none, or it is gone."""
     sql = (
         "SELECT topic_id, task_id, classification FROM entries WHERE account_id = :account AND run_id = :run_id "
@@ -220,8 +220,8 @@ def topics_of_space(tx: Tx, access: Access, space_id: str) -> list[Candidate]:
             description=row[2],
             is_snoozed=row[3] == "snoozed",
             profile=None if row[4] is None else Profile(row[4], _words(row[5]), row[6]),
-            is_plain=row[7] == "[]",
-            is_loose=bool(row[8]),
+            is_in_one_space=row[7] == "[]",
+            is_mergeable=bool(row[8]),
         )
         for row in tx.all(sql, access, space_id=space_id, chars=chars, limit=limit)
     ]
@@ -252,7 +252,7 @@ def fresh_profile(tx: Tx, access: Access, topic_id: str, *, read: int = limits.C
     return Profile().with_said(text for text, is_by_person in reversed(rows) if is_by_person)
 
 
-def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: int) -> list[SaidEntry]:
+def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: int) -> list[TopicEntry]:
     """Return the newest entries of topics, by chat and number; entries with a task count as given, and stay."""
     if not topic_ids:
         return []
@@ -266,8 +266,8 @@ def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: i
     )
     rows = tx.all(sql, access, chars=limits.CLASSIFIER_SAID_CHARS_MAX * 2, limit=limit, **names)
     return [
-        SaidEntry(entry_id, topic_id, chat, at, text, bool(is_persons), bool(is_given))
-        for entry_id, topic_id, chat, at, text, is_persons, is_given, _ in sorted(rows, key=itemgetter(2, 7))
+        TopicEntry(entry_id, topic_id, chat, at, text, bool(is_by_person), bool(is_given))
+        for entry_id, topic_id, chat, at, text, is_by_person, is_given, _ in sorted(rows, key=itemgetter(2, 7))
     ]
 
 
@@ -278,7 +278,7 @@ def learn_again(tx: Tx, access: Access, topic_id: str) -> None:
         save_profile(tx, access, topic_id, profile)
 
 
-def hold_loose(tx: Tx, access: Access, topic_id: str) -> bool:
+def hold_mergeable(tx: Tx, access: Access, topic_id: str) -> bool:
     """Lock a topic; return whether the classifier may still rename it and merge it into another."""
     loose = "created_by = 'classifier' AND curated = 0"
     sql = f"SELECT {loose} FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"

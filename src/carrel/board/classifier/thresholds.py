@@ -26,7 +26,7 @@ OWN_WORDS_MIN = 4
 
 # A message of at most so many words stands alone. A word is an aside if at least so many messages with it, and at least
 # this share of them, stand alone or address somebody by it.
-ALONE_WORDS_MAX, ASIDES_MIN, ASIDES_SHARE = 3, 2, 0.5
+ALONE_WORDS_MAX, SOCIAL_MIN, SOCIAL_SHARE = 3, 2, 0.5
 
 # -- Grouping the messages of a space.
 
