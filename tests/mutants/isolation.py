@@ -51,8 +51,8 @@ ISOLATION = (
     Mutant(
         "every lane is shown the digests of tasks",
         "context/layers.py",
-        '_digest(task.digest, _TASK_DIGEST_CHARS) if digests else ""',
-        "_digest(task.digest, _TASK_DIGEST_CHARS)",
+        '_digest(task.digest, budget.TASK_DIGEST_CHARS) if digests else ""',
+        "_digest(task.digest, budget.TASK_DIGEST_CHARS)",
         _CROSSING,
     ),
     Mutant(

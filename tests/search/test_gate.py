@@ -59,7 +59,7 @@ class Searching:
             await self.end_one()
 
 
-@pytest.mark.parametrize("places", [1, 2])
+@pytest.mark.parametrize("slots", [1, 2])
 async def test_places_come_in_turn_to_accounts_and_to_the_callers_of_each(slots: int) -> None:
     async with asyncio.TaskGroup() as group:
         searching = Searching(group, slots)

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from carrel.board.classifier import thresholds
 from carrel.board.common_words import FILLER_WORDS, FIRST_NAMES
 from carrel.kernel import clip, limits, one_line
 from carrel.search import words_of
@@ -18,8 +19,6 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 # What an apostrophe separates: "don't" becomes "don", "we'll" becomes "we".
 _ENDING = re.compile(r"['\u2019](?:s|t|m|ll|ve|re|d)\b", re.IGNORECASE)
 _CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
-# The most words of a name, and the weight of each relative to the first.
-_NAME_WORDS_MAX, _NAME_SHARE_MIN = 3, 0.35
 
 
 class Profile(Struct, frozen=True):
@@ -121,7 +120,7 @@ def name_by_words(profile: Profile, weights: Weights, social_words: AbstractSet[
     """Return a name made of a topic's distinctive words; None if no word is in more than one message."""
     known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in social_words}
     said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
-    ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
-    chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]
+    ranked = sorted(said, key=lambda word: (-said[word], word))[: thresholds.NAME_WORDS_MAX]
+    chosen = [word for word in ranked if said[word] >= thresholds.NAME_SHARE_MIN * said[ranked[0]]]
     name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), limits.CLASSIFIER_NAME_CHARS_MAX)
     return name[:1].upper() + name[1:] or None

@@ -20,6 +20,18 @@ _INTENT_CHARS_MAX = 180
 _INTENT_PART = 4
 # A line cut shorter says nothing. A block of 200 characters has room for one in every section.
 _CUT_LINE_CHARS_MIN = 20
+# The line of a topic or a task, its name, and its digest.
+ITEM_CHARS, ITEM_NAME_CHARS, TOPIC_DIGEST_CHARS, TASK_DIGEST_CHARS = 400, 120, 140, 120
+# The line of a route, each name in it, and the message that it quotes.
+ROUTE_CHARS, ROUTE_NAME_CHARS, ROUTE_ANCHOR_CHARS = 320, 80, 120
+# The line of a message in the timeline, and the name of its author in recalled lines.
+MESSAGE_CHARS, SPEAKER_CHARS = 160, 60
+# A recalled line takes at most this fraction (one in …) of a block, so that several fit; shorter ones say too little.
+RECALLED_PART, RECALLED_CHARS_MIN = 6, 140
+# How much of an excerpt precedes the first matching word (one in …): enough to read it in its sentence.
+LEAD_PART = 4
+# Search for this many times as many entries as passages are shown, or for as many of this length as fit into the block.
+SPARE_ENTRIES, SPARE_LINE_CHARS = 4, 100
 
 
 class Section(Struct, frozen=True):

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from carrel.access import SpaceScope, effective_spaces
 from carrel.agents import agent_by_id
 from carrel.board import BoardQuery, NewLog, Ranked, board_search, infer_space, routes_of
-from carrel.context import layers, store
+from carrel.context import budget, layers, store
 from carrel.context.budget import lay_out
 from carrel.context.depth import is_low_signal, recalls, result_counts
 from carrel.context.model import Context, Line, each_once
@@ -35,8 +35,6 @@ _log = getLogger("carrel.context")
 T = TypeVar("T")
 # A part of a context; gets the number of seconds it may take.
 Work = Callable[[float], Awaitable[T]]
-# Search for this many times as many entries as passages are shown, or for as many as the block has room for.
-_SPARE, _LINE_CHARS = 4, 100
 # Temporary refusals, and how a context reports them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
 
@@ -231,7 +229,9 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         topics_max=shown.topics,
         tasks_max=shown.tasks,
         # Some of them may not be shown, and neighbouring ones form one passage.
-        logs_max=max(shown.logs * _SPARE, request.limits.max_chars // _LINE_CHARS) if shown.logs else 0,
+        logs_max=max(shown.logs * budget.SPARE_ENTRIES, request.limits.max_chars // budget.SPARE_LINE_CHARS)
+        if shown.logs
+        else 0,
         notes_max=shown.notes,
     )
     if not session.is_of_board:

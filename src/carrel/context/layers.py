@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct, structs
 
 from carrel.board import Route
-from carrel.context import store
+from carrel.context import budget, store
 from carrel.context.budget import as_line
 from carrel.context.model import KEPT_FACTS, MEMORY, PLACE, ROUTING, TIMELINE, WORKING_TASKS, WORKING_TOPICS, Line
 from carrel.context.session_position import SessionPosition
@@ -14,12 +14,8 @@ from carrel.kernel import MS_PER_DAY, Access, iso, minute_of
 from carrel.memory import Recalled, fact_lines
 from carrel.storage import Tx
 
-_NAME_CHARS, _TOPIC_DIGEST_CHARS, _TASK_DIGEST_CHARS = 120, 140, 120
-_LINE_CHARS = 400
 _SOON_DAYS = 7
 _ACTIVE = ("in_progress", "review", "blocked")
-_ROUTE_NAME_CHARS, _ANCHOR_CHARS, _ROUTE_CHARS = 80, 120, 320
-_SAID_CHARS = 160
 
 
 def location_lines(
@@ -53,7 +49,7 @@ def _unsaid(digest: str | None, said: tuple[str, ...]) -> str:
 
 def topic_line(topic: TopicRow, section: str, reason: str, score: float | None = None, *, digests: bool) -> Line:
     """Return the line of a topic: name and id; the digest if what is said on the board may be shown."""
-    digest = _digest(topic.digest, _TOPIC_DIGEST_CHARS) if digests else ""
+    digest = _digest(topic.digest, budget.TOPIC_DIGEST_CHARS) if digests else ""
     return _item_line("topic", topic, topic.name, digest, section, reason, score)
 
 
@@ -62,7 +58,7 @@ def task_line(
 ) -> Line:  # fmt: skip
     """Return the line of a task: title, id, status, due date; the digest only in lanes of that task."""
     due = "" if task.due_date is None else f", due {minute_of(task.due_date)[:10]}"
-    digest = _digest(task.digest, _TASK_DIGEST_CHARS) if digests else ""
+    digest = _digest(task.digest, budget.TASK_DIGEST_CHARS) if digests else ""
     return _item_line("task", task, task.title, f" [{task.status}{due}]{digest}", section, reason, score)
 
 
@@ -77,7 +73,7 @@ def _item_line(
         scope=item.space_id,
         source=item.created_by,
         reason=reason,
-        line=as_line(f"{start}{as_line(name, _NAME_CHARS)} ({item.id}){more}", _LINE_CHARS),
+        line=as_line(f"{start}{as_line(name, budget.ITEM_NAME_CHARS)} ({item.id}){more}", budget.ITEM_CHARS),
         score=score,
     )
 
@@ -170,7 +166,9 @@ def routing_lines(routes: Sequence[Route]) -> list[Line]:
             scope=route.space_id,
             source="routing memory",
             reason="messages of this session went there",
-            line=as_line(f"- {_route_place(route)}: {as_line(route.anchor, _ANCHOR_CHARS)}", _ROUTE_CHARS),
+            line=as_line(
+                f"- {_route_place(route)}: {as_line(route.anchor, budget.ROUTE_ANCHOR_CHARS)}", budget.ROUTE_CHARS
+            ),
         )
         for route in reversed(routes)
     ]
@@ -178,7 +176,7 @@ def routing_lines(routes: Sequence[Route]) -> list[Line]:
 
 def _route_place(route: Route) -> str:
     names = (route.topic_name, route.task_title) if route.task_title else (route.topic_name,)
-    return " > ".join(as_line(name, _ROUTE_NAME_CHARS) for name in names)
+    return " > ".join(as_line(name, budget.ROUTE_NAME_CHARS) for name in names)
 
 
 def timeline_lines(said: Sequence[TimelineEntry], name: str) -> list[Line]:
@@ -192,7 +190,8 @@ def timeline_lines(said: Sequence[TimelineEntry], name: str) -> list[Line]:
             source=one.agent_label or one.author,
             reason="said in this session",
             line=as_line(
-                f"- {minute_of(one.created_at)[:10]} {one.provenance.marked(one.role)}: {one.content}", _SAID_CHARS
+                f"- {minute_of(one.created_at)[:10]} {one.provenance.marked(one.role)}: {one.content}",
+                budget.MESSAGE_CHARS,
             ),
         )
         for one in said

@@ -6,7 +6,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from carrel.board import BoardFound, Ranked
-from carrel.context import store
+from carrel.context import budget, store
 from carrel.context.budget import CUT, as_line, cut, width
 from carrel.context.depth import ResultCounts, is_low_signal
 from carrel.context.layers import task_line, topic_line
@@ -23,15 +23,10 @@ T = TypeVar("T")
 
 # Results with a lower score only share a stray word with the question. Scores are comparable across queries.
 SCORE_MIN = 0.25
-# A line takes at most this fraction (one in …) of a block, so that several fit; shorter lines say too little.
-_LINE_PART, _LINE_CHARS_MIN = 6, 140
-_SPEAKER_CHARS = 60
 # The name of an unknown person, which adds nothing to what they are called anyway.
 _SOMEBODY = "a person"
 # Two messages belong to one passage if at most one message between them was not found.
 _APART_MAX = 2
-# How much of the line precedes the first matching word (one in …): enough to read it in its sentence.
-_LEAD_PART = 4
 
 
 class Recalling(Struct, frozen=True, kw_only=True):
@@ -52,7 +47,7 @@ class Recalling(Struct, frozen=True, kw_only=True):
     @property
     def line_chars(self) -> int:
         """The maximum length of a line."""
-        return max(_LINE_CHARS_MIN, self.max_chars // _LINE_PART)
+        return max(budget.RECALLED_CHARS_MIN, self.max_chars // budget.RECALLED_PART)
 
     def matching(self, found: Iterable[Ranked[T]]) -> list[Ranked[T]]:
         """Return the matching results, best first."""
@@ -144,7 +139,7 @@ def _speaker(entry: Entry) -> str:
     person = str(details.get("authorName") or details.get("sender") or "")
     of_person = person if person not in ("", _SOMEBODY) else "user"
     named = entry.agent_label or (of_person if entry.author_kind == "user" else entry.author)
-    return entry.provenance.marked(as_line(named, _SPEAKER_CHARS))
+    return entry.provenance.marked(as_line(named, budget.SPEAKER_CHARS))
 
 
 def _why(origin: str, hit: Hit) -> str:
@@ -182,8 +177,8 @@ def excerpt(text: str, words: frozenset[str], width_max: int) -> str:
     whole = one_line(text)
     if width(whole) <= width_max:
         return whole
-    first = _densest(whole, words, width_max - width_max // _LEAD_PART)
-    start = first - width_max // _LEAD_PART
+    first = _densest(whole, words, width_max - width_max // budget.LEAD_PART)
+    start = first - width_max // budget.LEAD_PART
     if start <= 0:
         return cut(whole, width_max)
     # If the text ends earlier, start earlier, so that the line is filled.

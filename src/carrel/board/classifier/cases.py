@@ -31,8 +31,8 @@ _SORTED_TYPES = ("conversation", "action")
 class Case(Struct, frozen=True, kw_only=True):
     """A bundle, and what is known about where it belongs.
 
-    One of these is set: `ruled` is how it ends without a location, `place` where it belongs in any case, `around` what
-    it can be sorted into. None of them while it waits for the entry before it.
+    At most one of these is set: `ruled` if it ends without a location, `location` if that is certain, `candidates` if
+    it has to be sorted by its content. None of them is set while it waits for the entry before it.
     """
 
     bundle: Bundle
@@ -100,7 +100,7 @@ def known_location(tx: Tx, access: Access, topic_id: str | None, task_id: str | 
 
 
 def _within_topic(tx: Tx, access: Access, alone: Bundle, opening: Entry | None, given: Location) -> Case:
-    """The case of an entry with a given topic: a message may be about a task in it, and an answer about that task."""
+    """The case of an entry whose topic is given: a message may be about one of its tasks; an answer goes with it."""
     topic_id, space_id = given.topic_id, given.space_id or DEFAULT_SPACE
     assert topic_id is not None
     if is_request(alone.entries[0]):
@@ -154,7 +154,7 @@ def _spawned(tx: Tx, access: Access, bundle: Bundle, session_key: str) -> Case:
 
 
 def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
-    """The run that a message comes from: the one that caused its run, or that spawned the child it reports on."""
+    """The run behind a message: the one that caused its run, or that spawned the sub-agent it reports on."""
     if message.run_id is not None:
         return store.parent_of_run(tx, access, message.run_id)
     child = message.provenance.source_session_key
@@ -165,13 +165,13 @@ def _cause(tx: Tx, access: Access, message: Entry) -> str | None:
 
 
 def _linked(tx: Tx, access: Access, bundle: Bundle, run_id: str | None) -> Case:
-    """The case of what no person said: it goes where the message that caused it went, and nowhere else."""
+    """The case of a message that no person wrote: it goes where the message that caused it went, or nowhere."""
     found = store.location_of_run(tx, access, run_id) if run_id is not None else None
     return Case(bundle=bundle, ruled=UNALLOCATED) if found is None else _after(tx, access, bundle, found)
 
 
 def _after(tx: Tx, access: Access, bundle: Bundle, found: Entry | EntryLocation) -> Case:
-    """The case of what follows another entry: the same location, once that is known."""
+    """The case of a bundle that follows another entry: it gets the same location, once that is known."""
     if found.classification == "pending":
         return Case(bundle=bundle)
     location = (
@@ -181,7 +181,7 @@ def _after(tx: Tx, access: Access, bundle: Bundle, found: Entry | EntryLocation)
 
 
 def _candidates(tx: Tx, access: Access, bundle: Bundle, space_id: str, conversation: Sequence[Entry]) -> Candidates:
-    """What a bundle can be sorted into: topics of its space only, best match first."""
+    """What a bundle can be sorted into: only topics of its space, the best match first."""
     text = "\n".join(bundle.asked)
     topics = {row.id: row for row in _profiled(tx, access, store.topics_of_space(tx, access, space_id))}
     last = _last(tx, access, bundle, topics)
@@ -219,7 +219,7 @@ def _recent(conversation: Sequence[Entry], first: Entry, last: Choice | None) ->
 
 
 def _last(tx: Tx, access: Access, bundle: Bundle, topics: Container[str]) -> Choice | None:
-    """The last location of the session before the bundle, small talk aside, if it can be sorted into that topic."""
+    """The last location of the session before the bundle, except small talk, if its topic is among the candidates."""
     first = bundle.entries[0]
     key = first.session_key
     routes = routes_of(tx, access, key, before=first.seq) if key is not None else []

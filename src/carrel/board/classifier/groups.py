@@ -1,9 +1,9 @@
 """Groups: which messages of a space are about the same thing. Pure.
 
-A chat is cut where the next messages are no more similar to those before than any two messages are. Pieces that are as
-similar to one another as within themselves become one group. Each message then goes to the group that it is most
-similar to, unless that of the message before is about as similar. Every measure is relative to the messages at hand:
-how similar two of them are by chance, even in an unknown language, and how similar those of one piece are.
+Each chat is cut where the next messages are no more similar to the previous ones than any two messages are. Pieces
+that are as similar to each other as their own messages are become one group. Then every message moves to the most
+similar group, unless the group of the message before it is about as similar. All measures are relative to the given
+messages: how similar two of them are by chance, in any language, and how similar the messages of one piece are.
 """
 
 import math
@@ -28,7 +28,7 @@ class Message(Struct, frozen=True, kw_only=True):
     """A person's message: its chat, its distinctive words, and whether it came after a pause.
 
     `common` is the share of known common words in it, which `words` leaves out. `settled` names the group that it
-    stays in whatever it says; None if it may go to any group.
+    must stay in; None if it may go to any group.
     """
 
     chat: str
@@ -52,7 +52,7 @@ def group_messages(messages: Sequence[Message], meanings: Floats | None) -> list
 
 
 def _settled(messages: Sequence[Message]) -> list[Piece]:
-    """One piece for all messages that stay in the same group."""
+    """A piece for each group that messages must stay in."""
     found: dict[str, Piece] = {}
     for at, message in enumerate(messages):
         if message.settled is not None:
@@ -70,7 +70,7 @@ def _chats(messages: Sequence[Message]) -> Iterator[list[int]]:
 
 
 def _cut(messages: Sequence[Message], meanings: Floats) -> Iterator[Piece]:
-    """The pieces of all chats, cut where something else begins."""
+    """The pieces of all chats, cut where the subject changes."""
     having = Counter(word for message in messages for word in message.words)
     weights = {word: math.log(1 + len(messages) / count) for word, count in having.items()}
     for chat in _chats(messages):
@@ -90,9 +90,9 @@ def _cut(messages: Sequence[Message], meanings: Floats) -> Iterator[Piece]:
 def _continuity(
     messages: Sequence[Message], meanings: Floats, weights: Mapping[str, float], before: Piece, coming: Piece
 ) -> float:  # fmt: skip
-    """How much more similar a message is to those before it than by chance; those after it count too.
+    """How much more similar a message is to the previous ones than by chance; the following ones count too.
 
-    If it is similar to those after it, it begins something new rather than ending what was before.
+    A message that is similar to the following ones begins a new subject rather than ending the last one.
     """
     said = _words(messages, before)
     repeated = sum(_share(_words(messages, some), said, weights) for some in (coming[:1], coming))
@@ -108,15 +108,15 @@ def _words(messages: Sequence[Message], some: Piece) -> set[str]:
 
 
 def _share(words: set[str], said: set[str], weights: Mapping[str, float]) -> float:
-    """The weighted share of some words that were said before."""
+    """The weighted share of the words that were said before."""
     total = sum(weights[word] for word in sorted(words))
     return sum(weights[word] for word in sorted(words & said)) / total if total else 0.0
 
 
 def _features(messages: Sequence[Message], meanings: Floats, pieces: Sequence[Piece]) -> Floats:
-    """A unit vector for each message, from its meaning and its words, which count more the fewer pieces have them.
+    """A unit vector for each message, from its meaning and its words; rare words count more.
 
-    The words that every conversation in a language has are in most of its pieces, so they count little.
+    Words that occur in every conversation of a language are in most of its pieces, so they count little.
     """
     having = Counter(word for piece in pieces for word in _words(messages, piece))
     said = Counter(word for message in messages for word in message.words)
@@ -142,7 +142,7 @@ class _Similarities:
         known = pairs > 0
         typical = float(np.median(within[known] / pairs[known])) if known.any() else thresholds.GROUP_MEANING
         everywhere = self._between(np.full(len(pieces), fill_value=True))
-        # If the messages within most pieces are hardly similar, other hardly similar ones are not about the same thing.
+        # Even if the messages within most pieces are hardly similar, messages must be more similar than by chance.
         self.typical = max(typical, everywhere + thresholds.GROUP_CHANCE)
         self.least = self.typical - everywhere
         # In a language without a list, common words make unrelated messages similar.
@@ -151,7 +151,7 @@ class _Similarities:
         self.chance = np.where(foreign, max(everywhere, self._between(foreign)), everywhere)
 
     def _between(self, some: NDArray[np.bool_]) -> float:
-        """Return how similar the messages of different pieces are, among some of the pieces."""
+        """The average similarity of messages of different pieces, among some of the pieces."""
         dots, sizes = self.dots[np.ix_(some, some)], self.sizes[some]
         pairs = float(sizes.sum() ** 2 - (sizes**2).sum()) / 2
         return float(dots.sum() - np.trace(dots)) / 2 / (pairs + thresholds.GROUP_PAIRS_APART)
@@ -161,16 +161,16 @@ class _Similarities:
         return self.sizes * (self.sizes - 1) / 2, within
 
     def cohesion(self) -> Sums:
-        """How much more similar the messages of each piece are than by chance, but no less than usual.
+        """How much more similar the messages of each piece are than by chance, with a lower limit.
 
-        A piece about many things would otherwise be similar to everything.
+        Without it, a piece about many things would be similar to everything.
         """
         pairs, within = self._within()
         known = thresholds.GROUP_PAIRS_KNOWN
         return np.maximum((within + known * self.typical) / (pairs + known) - self.chance, self.least)
 
     def similarity(self, one: int | slice, cohesion: Sums) -> Sums:
-        """How similar a piece, or each of them, is to all others: 1 if as similar as the messages within them."""
+        """The similarity of one piece, or each, to all others: 1 if as high as that of the messages within them."""
         chance = np.minimum.outer(self.chance[one], self.chance)
         means = self.dots[one] / np.multiply.outer(self.sizes[one], self.sizes)
         found: Sums = (means - chance) / np.sqrt(np.multiply.outer(cohesion[one], cohesion))
@@ -187,7 +187,7 @@ class _Similarities:
 
 
 def _merged(messages: Sequence[Message], features: Floats, pieces: Sequence[Piece], least: float) -> list[Piece]:
-    """The pieces after merging those about the same thing, the most similar first."""
+    """The pieces after merging those about the same thing, the most similar ones first."""
     sums = _Similarities(messages, features, pieces)
     groups = {at: list(piece) for at, piece in enumerate(pieces)}
     settled = np.array([any(messages[at].settled is not None for at in piece) for piece in pieces])
@@ -209,7 +209,7 @@ def _merged(messages: Sequence[Message], features: Floats, pieces: Sequence[Piec
 
 
 def _assigned(messages: Sequence[Message], features: Floats, groups: Sequence[Piece]) -> list[Piece]:
-    """The groups after each message went to the most similar one, chat by chat; settled messages stay."""
+    """The groups after each message has moved to the most similar one, chat by chat; settled messages stay."""
     fits = _fits(messages, features, groups)
     found: list[Piece] = [[at for at in group if messages[at].settled is not None] for group in groups]
     for chat in _chats(messages):
@@ -219,20 +219,20 @@ def _assigned(messages: Sequence[Message], features: Floats, groups: Sequence[Pi
 
 
 def _fits(messages: Sequence[Message], features: Floats, groups: Sequence[Piece]) -> Floats:
-    """How well each message fits each group: 1 if it is as similar to the others there as they are to one another."""
+    """How well each message fits each group: 1 if it is as similar to the others there as they are to each other."""
     sums = _Similarities(messages, features, groups)
     dots, counts = features @ sums.sums.T, np.tile(sums.sizes, (len(messages), 1))
     for number, group in enumerate(groups):
         dots[group, number] -= (features[group] ** 2).sum(axis=1)
         counts[group, number] -= 1
     fits = (dots / np.maximum(counts, 1) - sums.chance) / sums.cohesion()
-    # Little is known about a group of few messages; and a message that is alone needs a reason to go elsewhere.
+    # Little is known about a small group; and a message that is alone needs a reason to move.
     among = np.clip(fits * counts / (counts + 1), thresholds.GROUP_LEAST, thresholds.GROUP_MOST)
     return np.where(counts > 0, among, thresholds.GROUP_ALONE)
 
 
 def _best_path(messages: Sequence[Message], fits: Floats, chat: Sequence[int]) -> list[int]:
-    """The best sequence of groups for the messages of a chat, where leaving a group has a cost."""
+    """The best sequence of groups for the messages of a chat, where each change of group has a cost."""
     score, steps = fits[chat[0]].copy(), list[Floats]()
     stay = np.arange(len(score))
     for at in chat[1:]:

@@ -1,8 +1,7 @@
 """Regrouping the messages of a space as it grows: those about the same thing become one topic, named by its words.
 
-A merge of topics is an event, the remaining topic remembers it, and a person can undo it; a message that moves to
-another topic is a changed entry. Nothing that a person has named or sorted is renamed, moved or merged, and nothing
-leaves its space.
+A merge publishes an event, the remaining topic records it, and a person can undo it; moving a message to another topic
+changes its entry. What a person has named or sorted is never renamed, moved or merged, and nothing leaves its space.
 """
 
 import asyncio
@@ -44,7 +43,7 @@ from carrel.topics import (
 
 
 def merge_topics(tx: Tx, access: Access, topic_id: str, other_id: str, settings: DigestsSettings) -> bool:
-    """Merge a topic that the classifier has made into another; False when that is no longer allowed."""
+    """Merge a topic made by the classifier into another; False if that is no longer allowed."""
     # Topics are always locked in the same order.
     held = {name: store.hold_mergeable(tx, access, name) for name in sorted((topic_id, other_id))}
     if not held[other_id] or _why_separate(tx, access, topic_id, other_id) is not None:
@@ -58,7 +57,7 @@ def merge_topics(tx: Tx, access: Access, topic_id: str, other_id: str, settings:
 
 
 def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: DigestsSettings) -> set[str]:
-    """Move messages out of a topic that the classifier has made; return the topics that have changed, if any."""
+    """Move messages out of a topic made by the classifier; return the topics that have changed, if any."""
     held = {name: store.hold_mergeable(tx, access, name) for name in sorted(filter(None, (move.topic_id, move.to)))}
     if not held[move.topic_id]:
         return set()
@@ -108,7 +107,7 @@ def split_topic(tx: Tx, access: Access, topic_id: str, entry_ids: Sequence[str],
 
 
 def _why_separate(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
-    """Why a topic cannot be merged into another; None when it can."""
+    """Why a topic cannot be merged into another; None if it can."""
     if topic_id == other_id:
         return "A topic cannot be merged into itself."
     if not _share_spaces(tx, access, topic_id, other_id):
@@ -137,7 +136,7 @@ def _move(tx: Tx, access: Access, topic_id: str, other_id: str) -> Topic:
 
 
 class Merges:
-    """The topics that a turn of sorting has to group and name again, space by space."""
+    """Groups and names again the topics that a turn has sorted into, space by space."""
 
     def __init__(self, db: Database, access: Access, similarity: Similarity, settings: DigestsSettings) -> None:
         self._db, self._access, self._similarity, self._settings = db, access, similarity, settings
@@ -171,7 +170,7 @@ class Merges:
             await self._name(space_id, changed, social_words)
 
     def _read(self, tx: Tx, space_id: str, count: int) -> tuple[dict[str, Candidate], list[Unit]]:
-        """The topics that take part, and their messages; none if it is too soon to group them again."""
+        """The topics to group, and their messages; no messages if it is too soon to group them again."""
         topics = {row.id: row for row in store.topics_of_space(tx, self._access, space_id) if is_groupable(row)}
         if not _is_due(sum((topic.profile or Profile()).lines for topic in topics.values()), count):
             return topics, []
@@ -184,7 +183,7 @@ class Merges:
         gists = [" ".join(unit.telling(social_words).values()) for unit in units]
         meanings = await self._similarity.directions(gists) if units else None
         messages = [unit.message(not topics[unit.entry.topic_id].is_mergeable, social_words) for unit in units]
-        # In a thread: with thousands of messages this takes as long as many turns.
+        # In a thread, because thousands of messages take as long as many turns.
         found = await asyncio.to_thread(group_messages, messages, meanings)
         settled = {
             number: topic_id
@@ -202,7 +201,7 @@ class Merges:
         return await self._db.write(partial(moved, access=self._access))
 
     async def _name(self, space_id: str, changed: set[str], social_words: AbstractSet[str]) -> None:
-        """Name the topics that have changed or grown much, by the words that set them apart."""
+        """Name the topics that have changed or grown a lot, by their most distinctive words."""
         rows = await self._db.long_read(lambda tx: store.topics_of_space(tx, self._access, space_id))
         weights = Weights([(row.profile or Profile()).words for row in rows])
         for topic in sorted(rows, key=lambda row: row.id):
@@ -222,18 +221,18 @@ class Merges:
 
 
 def is_groupable(topic: Candidate) -> bool:
-    """Return whether a topic takes part in grouping; small talk, snoozed topics and those other spaces see do not."""
+    """Return whether a topic is regrouped: not small talk, not snoozed, and visible only in its own space."""
     return topic.is_in_one_space and not topic.is_snoozed and topic.name != SMALL_TALK
 
 
 def _is_due(messages: int, new: int) -> bool:
-    """Whether there are enough new messages to group all again: a tenth of them."""
+    """Whether there are enough new messages, about a tenth, to group all of them again."""
     step = min(limits.CLASSIFIER_GROUPED_AFTER_MAX, max(1, messages // limits.CLASSIFIER_GROUPED_SHARE))
     return messages // step > (messages - new) // step
 
 
 def _rename(tx: Tx, access: Access, topic_id: str, name: str) -> None:
-    """Name a topic, unless a person has named it or moved something out of it meanwhile."""
+    """Name a topic, unless a person has named it or sorted something into it or out of it meanwhile."""
     if store.hold_mergeable(tx, access, topic_id) and (profile := store.profile_of(tx, access, topic_id)) is not None:
         store.save_profile(tx, access, topic_id, structs.replace(profile, named=profile.lines))
         change_topic(tx, access, topic_id, TopicChange(name=name))

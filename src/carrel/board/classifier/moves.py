@@ -1,4 +1,4 @@
-"""Moves: which messages have to change topics so that the topics of a space match the groups. Pure."""
+"""Moves: which messages change topics so that the topics of a space match the groups. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,19 +27,19 @@ class TopicEntry(Struct, frozen=True):
 
 
 class Unit(Struct, frozen=True):
-    """A message with content of its own, and the entries after it in its chat, which go where it goes."""
+    """A message with content of its own, and the entries after it in its chat, which move with it."""
 
     entry: TopicEntry
     entry_ids: tuple[str, ...]
     is_later: bool
 
     def telling(self, social_words: AbstractSet[str]) -> Mapping[str, str]:
-        """Return its distinctive words without asides, each with the form it has in the message."""
+        """Return its distinctive words without social ones, each with the form it has in the message."""
         said = distinctive_words(self.entry.text)
         return {word: form for word, form in said.items() if word not in social_words}
 
     def message(self, is_settled: bool, social_words: AbstractSet[str]) -> Message:
-        """Return it in the form that is grouped; a settled one stays in its topic."""
+        """Return it as input for grouping; a settled message stays in its topic."""
         words = tuple(self.telling(social_words))
         settled = self.entry.topic_id if is_settled or self.entry.is_given else None
         common = common_share(self.entry.text)
@@ -47,9 +47,9 @@ class Unit(Struct, frozen=True):
 
 
 class Move(Struct, frozen=True):
-    """Units of one topic that belong in another: an existing one, or a new one, which has no id yet.
+    """Units of one topic that belong in another one; `to` is None for a new topic.
 
-    `is_all` says that nothing is left in the first topic.
+    `is_all` says that nothing is left in the old topic.
     """
 
     topic_id: str
@@ -85,9 +85,9 @@ def _is_later(entry: TopicEntry, before: int) -> bool:
 
 
 def moves_to(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> list[Move]:
-    """Return what has to move so that each group is one topic; `settled` has the topics that groups already have.
+    """Return what has to move so that each group is one topic; `settled` has the fixed topics of groups.
 
-    A group takes the topic that has most of its messages. A small group for which none is left stays where it is.
+    A group gets the topic with most of its messages. If no topic is left for a small group, it stays where it is.
     """
     topics = _topics_of(groups, settled)
     going: dict[tuple[str, int], list[Unit]] = {}
@@ -98,7 +98,7 @@ def moves_to(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> li
         for unit in group:
             if unit.entry.topic_id != topics.get(number):
                 going.setdefault((unit.entry.topic_id, number), []).append(unit)
-    # The smaller parts of a topic leave it first: what is left in the end is merged as a whole.
+    # The smaller parts of a topic leave it first, so that the rest can be merged as a whole.
     moves = list[Move]()
     for (topic_id, number), units in sorted(going.items(), key=lambda each: (len(each[1]), each[0])):
         left[topic_id] -= len(units)
@@ -108,7 +108,7 @@ def moves_to(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> li
 
 
 def _topics_of(groups: Sequence[Sequence[Unit]], settled: Mapping[int, str]) -> dict[int, str]:
-    """The topic of each group, as long as there are topics left."""
+    """The topic of each group, while there are topics left."""
     topics, taken = dict(settled), set(settled.values())
     shares = Counter((number, unit.entry.topic_id) for number, group in enumerate(groups) for unit in group)
     for (number, topic_id), _ in sorted(shares.items(), key=lambda each: (-each[1], each[0])):

@@ -1,4 +1,4 @@
-"""What short phrases in a message mean for where it belongs. Pure, and linear in the text."""
+"""What short phrases in a message say about where it belongs. Pure, and linear in the text."""
 
 import re
 from collections import Counter
@@ -26,7 +26,6 @@ _SOCIAL = frozenset((
     "awesome", "your", "weekend", "was", "the", "guten", "morgen", "tag", "abend", "danke", "vielen", "bitte", "wie",
     "geht's", "geht", "es", "dir", "bis", "später", "tschüss", "moin", "schönen", "schönes", "wochenende", "servus",
 ))  # fmt: skip
-_SOCIAL_WORDS_MAX = 8
 _NEW_TOPIC = re.compile(
     r"\b(?:new|another|different|other|separate) (?:topic|subject|matter|thing)\b|\bsomething (?:else|different)\b|"
     r"\bchange of (?:topic|subject)\b|\bunrelated\b",
@@ -47,7 +46,7 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?\n](?:\s|$)")
-# How people are addressed at the beginning of a message: "Hey Maria,", "Thanks, Jon!", "Wow!".
+# A word that may address somebody at the beginning of a message: "Hey Maria,", "Thanks, Jon!", "Wow!".
 _ADDRESSED = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?[\s,!.:;-]*")
 _LETTERS = re.compile(r"[^\W\d_]+")
 # "Ada, …", "@Ada …", "hey Ada, …", "hey Ada!" and "…, Ada!"
@@ -63,12 +62,14 @@ def is_terse(text: str) -> bool:
 
 def is_small_talk(text: str) -> bool:
     """Return whether a message is nothing but a greeting, thanks or the like."""
-    words = _WORD.findall(one_line(text[: TERSE_CHARS_MAX * _SOCIAL_WORDS_MAX]).lower())
-    return 0 < len(words) <= _SOCIAL_WORDS_MAX and all(word in _SOCIAL or _is_address(word) for word in words)
+    words = _WORD.findall(one_line(text[: TERSE_CHARS_MAX * thresholds.SMALL_TALK_WORDS_MAX]).lower())
+    return 0 < len(words) <= thresholds.SMALL_TALK_WORDS_MAX and all(
+        word in _SOCIAL or _is_address(word) for word in words
+    )
 
 
 def opens_new_topic(text: str) -> bool:
-    """Return whether a message says that it is about something other than those before it."""
+    """Return whether a message says that it changes the subject."""
     return _NEW_TOPIC.search(text[:SUMMARY_READ_CHARS_MAX]) is not None
 
 
@@ -79,10 +80,7 @@ def task_in(text: str) -> str | None:
 
 
 def name_of(text: str) -> str:
-    """Return a name for the subject of a message: its first sentence with content, without polite phrases.
-
-    A message without content is named by its words.
-    """
+    """Return a name for the subject of a message: its first meaningful sentence, without polite phrases."""
     line = one_line(text[:SUMMARY_READ_CHARS_MAX])
     sentences = (_plain(sentence) for sentence in _SENTENCE_END.split(line))
     said = next((sentence for sentence in sentences if distinctive_words(sentence)), None) or _plain(line) or line
@@ -104,10 +102,10 @@ def _is_address(word: str) -> bool:
 
 
 def social_words_in(texts: Sequence[str]) -> frozenset[str]:
-    """Return the words with which people greet, thank and address one another, in the form of `distinctive_words`.
+    """Return the words with which people greet, thank and address each other, in the form of `distinctive_words`.
 
-    No list has them all, in any language, so they are recognised by their position: greetings and thanks are mostly
-    messages of their own, and the name of somebody who is addressed stands next to a comma or after "@".
+    No list contains all of them in every language, so they are recognised by their position: greetings and thanks are
+    usually messages of their own, and the name of the person addressed is next to a comma or after "@".
     """
     having, aside = Counter[str](), Counter[str]()
     for text in texts:

@@ -1,7 +1,7 @@
-"""What a model is asked about a bundle, and what its answer may say. Pure.
+"""What a model is asked about a bundle, and how its answer is read. Pure.
 
-Everything it is shown is material, never an instruction. Its answer can only choose among the topics and tasks that it
-was shown, which are those of the bundle's space, or name new ones; anything else is not accepted.
+It is told to treat everything as material, not as instructions. Its answer may only choose among the topics and tasks
+that it was shown, all of the bundle's space, or name new ones; anything else is rejected.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class _Sorted(Struct, rename="camel"):
 
 
 class Answer(Struct, frozen=True):
-    """Where a model puts a bundle, and a summary for each of the entries that it was shown."""
+    """Where a model sorts a bundle, and a summary of each entry that it was shown."""
 
     choice: Choice
     summaries: tuple[str, ...]
@@ -69,7 +69,7 @@ class Question(Struct, frozen=True, kw_only=True):
         return "\n\n".join(f"{title}:\n" + ("\n".join(lines) or "none") for title, lines in (*parts, ("Entries", said)))
 
     def read(self, answer: str) -> Answer:
-        """Return what a model's answer says; ValueError when it is unusable."""
+        """Return what a model's answer says; ValueError if it is unusable."""
         found = msgspec.json.decode(answer[answer.find("{") : answer.rfind("}") + 1], type=_Sorted)
         summaries = tuple(short(text, limits.SUMMARY_CHARS_MAX) for text in found.summaries[: len(self.entries)])
         return Answer(self._choice(found), summaries)
@@ -88,7 +88,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def question_about(bundle: Bundle, candidates: Candidates) -> Question:
-    """Return what a model is asked about a bundle, within the limits; the best candidates come first."""
+    """Return what a model is asked about a bundle: the best candidates, within the limits."""
     topics = candidates.topics[: limits.CLASSIFIER_SHOWN_TOPICS_MAX]
     shown = {topic.id for topic in topics}
     tasks = [task for task in candidates.tasks if task.topic_id in shown][: limits.CLASSIFIER_SHOWN_TASKS_MAX]
@@ -100,7 +100,7 @@ def question_about(bundle: Bundle, candidates: Candidates) -> Question:
 
 
 def _numbered(letter: str, number: str | None, ids: Sequence[str]) -> str | None:
-    """The id with this number; ValueError when there is none."""
+    """The id with this number; ValueError if there is none."""
     if number is None:
         return None
     at = int(number.removeprefix(letter))

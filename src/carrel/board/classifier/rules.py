@@ -1,4 +1,4 @@
-"""Where a bundle belongs, by rules alone; candidates that are not of its space cannot be chosen. Pure."""
+"""Where a bundle belongs, by rules alone; only candidates of its space can be chosen. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,10 +19,10 @@ class Candidate(Struct, frozen=True, kw_only=True):
     id: str
     name: str
     description: str = ""
-    # The words of what people said there; None until they are known.
+    # The words that people used there; None until they are known.
     profile: Profile | None = None
     is_snoozed: bool = False
-    # Whether it is visible only in its own space, and whether the classifier may rename it and merge it into another.
+    # Whether it is visible only in its own space, and whether the classifier may rename or merge it.
     is_in_one_space: bool = True
     is_mergeable: bool = False
 
@@ -46,9 +46,9 @@ class Score(Struct, frozen=True, kw_only=True):
 
 
 def scores(text: str, candidates: Sequence[Candidate], meanings: Mapping[str, float]) -> list[Score]:
-    """Return the score of each candidate, best first; `meanings` has the similarity in meaning of those known.
+    """Return the score of each candidate, best first; `meanings` has the known similarities in meaning.
 
-    Each part is between 0 and 1 regardless of the other candidates, so that a lone weak candidate gets a low score.
+    Each part is between 0 and 1, whatever the other candidates are, so that a lone weak candidate gets a low score.
     """
     asked = distinctive_words(text)
     bags = [candidate.full_profile.words for candidate in candidates]
@@ -85,13 +85,13 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 
 class Candidates(Struct, frozen=True, kw_only=True):
-    """What a bundle can be sorted into: topics and tasks of its space, and where its session was last."""
+    """What a bundle can be sorted into: topics and tasks of its space, and the last location of its session."""
 
     topics: Sequence[Candidate] = ()
     tasks: Sequence[TaskCandidate] = ()
     # The session's last topic and task; None if they are not among the candidates.
     last: Choice | None = None
-    # What was said there most recently, and whether that was a while ago.
+    # The newest messages there, and whether they are from a while ago.
     recent: Sequence[str] = ()
     is_later: bool = False
     # The topic that the session's key names, if any; then only its tasks can be chosen.
@@ -103,8 +103,7 @@ def choose_by_rules(
 ) -> Choice:  # fmt: skip
     """Return where the messages of a bundle belong.
 
-    `meanings` has the similarity in meaning of each candidate, and `recent` that of what the session said last, if
-    known.
+    `meanings` has the similarity in meaning of each candidate, and `recent` that of the last messages, if known.
     """
     telling = [text for text in asked if not is_terse(text)]
     text = "\n".join(telling)
@@ -141,7 +140,7 @@ def _by_words(text: str, candidates: Candidates, meanings: Mapping[str, float], 
 
 
 def _best_topic(text: str, candidates: Candidates, meanings: Mapping[str, float]) -> str | None:
-    """The topic that a text is about, if any; one made by the classifier has to fit better."""
+    """The topic that a text is about, if any; a topic made by the classifier has to fit better."""
     fits = {topic.id: _least(topic) for topic in candidates.topics}
     found = (score.id for score in scores(text, candidates.topics, meanings) if score.value >= fits[score.id])
     return next(found, None)
@@ -155,7 +154,7 @@ def _least(topic: Candidate) -> float:
 
 
 def _continues(text: str, candidates: Candidates, recent: float | None) -> float:
-    """How likely it is that a message continues the session's last topic; from 0 on it does."""
+    """Whether a message continues the session's last topic, as a score: from 0 on it does."""
     if candidates.last is None or opens_new_topic(text):
         return float("-inf")
     asked = distinctive_words(text)
@@ -177,7 +176,7 @@ def _within(topic_id: str, text: str, candidates: Candidates, meanings: Mapping[
 def _with_task(
     topic_id: str, text: str, candidates: Candidates, meanings: Mapping[str, float], *, otherwise: str | None
 ) -> Choice:  # fmt: skip
-    """Return the topic with the task that the text is about; a new one only if the text explicitly asks for a task."""
+    """The topic with the task that the text is about; a new task only if the text explicitly asks for one."""
     tasks = [task for task in candidates.tasks if task.topic_id == topic_id]
     if (title := task_in(text)) is not None:
         alike = max(((name_similarity(title, task.name), task.id) for task in tasks), default=(0.0, ""))

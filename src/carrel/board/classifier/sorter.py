@@ -33,7 +33,7 @@ _log = getLogger("carrel.board")
 
 
 class LocationChanged(Exception):
-    """The topic that was chosen has been moved or removed meanwhile."""
+    """The chosen topic has been moved or removed meanwhile."""
 
 
 def rule_out(tx: Tx, access: Access, case: Case, ruled: Verdict) -> None:
@@ -43,7 +43,7 @@ def rule_out(tx: Tx, access: Access, case: Case, ruled: Verdict) -> None:
 
 
 def give_up(tx: Tx, access: Access, entry_ids: Iterable[str]) -> None:
-    """End entries that could not be sorted in the allowed number of attempts."""
+    """End entries that could not be sorted within the allowed attempts."""
     for entry in entries_by_id(tx, access, entry_ids):
         if entry.classification == "pending":
             end(tx, access, entry, ATTEMPTS_EXHAUSTED)
@@ -53,7 +53,7 @@ def put(
     tx: Tx, access: Access, case: Case, location: Location, settings: DigestsSettings, summaries: Sequence[str] = ()
 ) -> None:  # fmt: skip
     """Write the location of a bundle."""
-    # Locked before its entries, in the same order as by whoever moves a topic or a task with its entries.
+    # Locked before the entries, in the same order as when a topic or a task is moved with its entries.
     locations: tuple[tuple[Kind, str | None], ...] = (("topic", location.topic_id), ("task", location.task_id))
     for kind, item_id in locations:
         if item_id is not None:
@@ -71,7 +71,7 @@ def put(
 
 
 def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> None:
-    """Add what people have just said in a topic to its profile. The topic is already locked."""
+    """Add people's new messages in a topic to its profile. The topic is already locked."""
     if (known := store.profile_of(tx, access, topic_id)) is None:
         store.save_profile(tx, access, topic_id, store.fresh_profile(tx, access, topic_id))
     elif entries:
@@ -80,7 +80,7 @@ def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> No
 
 
 def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Location:
-    """Return the chosen location and create its topic or task if new; PlaceChanged if it no longer exists."""
+    """Return the chosen location, with its topic or task created if new; LocationChanged if it no longer exists."""
     name, space_id = choice.new_topic or "", case.space_id
     topic_id = choice.topic_id or store.topic_named(tx, access, space_id, name)
     if topic_id is None:
@@ -96,7 +96,7 @@ def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Lo
 
 
 def _still_pending(tx: Tx, access: Access, case: Case) -> list[Entry]:
-    """The entries of a bundle that are still pending; those that a person has placed meanwhile stay there."""
+    """The entries of a bundle that are still pending, without those that a person has sorted meanwhile."""
     locations = {entry.id: (entry.topic_id, entry.task_id, entry.space_id) for entry in case.bundle.entries}
     pending = (entry for entry in entries_by_id(tx, access, locations) if entry.classification == "pending")
     return [entry for entry in pending if (entry.topic_id, entry.task_id, entry.space_id) == locations[entry.id]]
@@ -146,7 +146,7 @@ class Sorting:
         self._db = sorter.db
         self._access = access
         self._cycle_id = cycle_id
-        # None after it has failed: the rest would only wait for it in vain.
+        # None after a failure, so that the rest does not wait for it in vain.
         self.model = model
         self._has_model = model is not None
         self._attempts_max = sorter.settings.classifier.attempts_max
@@ -155,7 +155,7 @@ class Sorting:
         self._merges = Merges(sorter.db, access, sorter.similarity, sorter.settings.digests)
 
     async def sort(self, entries_max: int | None) -> bool:
-        """Sort what is pending; return whether something is left that should not wait for the next interval."""
+        """Sort what is pending; return whether there is more that should not wait for the next interval."""
         limit = min(entries_max or limits.CLASSIFIER_ENTRIES_AT_A_TIME, limits.CLASSIFIER_ENTRIES_AT_A_TIME)
         page = await self._db.long_read(lambda tx: pending_entries(tx, self._access, 0, limit=limit))
         begun, tried, ended = elapsed_seconds(), set[str](), 0
@@ -199,13 +199,13 @@ class Sorting:
         elif is_last:
             await self._db.write(lambda tx: rule_out(tx, self._access, case, UNALLOCATED))
         else:
-            raise Undecided("what it follows has no place yet")
+            raise Undecided("the entry before it has no location yet")
 
     def _follow(self, tx: Tx, case: Case) -> None:
         assert case.location is not None
         location = known_location(tx, self._access, case.location.topic_id, case.location.task_id)
         if location is None:
-            raise LocationChanged("what it follows is gone")
+            raise LocationChanged("the location of the entry before it is gone")
         put(tx, self._access, case, location, self._sorter.settings.digests)
 
     async def _choose(self, case: Case, *, is_last: bool) -> None:

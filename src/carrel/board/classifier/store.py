@@ -1,4 +1,4 @@
-"""The SQL of sorting: whose turn it is, what a bundle can be sorted into, and what topics are recognised by."""
+"""The SQL of sorting: the turns of accounts, the candidates for a bundle, and the profiles of topics."""
 
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
@@ -39,7 +39,7 @@ class Cycle(Struct, frozen=True):
 
 
 class EntryLocation(Struct, frozen=True):
-    """Where an entry is, and whether that is settled."""
+    """The location of an entry, and whether it is final."""
 
     topic_id: str | None
     task_id: str | None
@@ -53,12 +53,12 @@ def accounts_due(tx: Tx, upto: int, limit: int, *, digests: bool) -> list[str]:
 
 
 def next_cycle_due(tx: Tx) -> int | None:
-    """Return when the next account's turn comes; None when none is known."""
+    """Return when the next account's turn comes; None if there is none."""
     return tx.value("SELECT min(due_at) FROM classifier_cycles WHERE due_at > :now", now=tx.now)
 
 
 def take_cycle(tx: Tx, access: Access, cycle_id: str, until: int) -> Cycle | None:
-    """Take an account's turn; None when another server was faster."""
+    """Take an account's turn; None if another server was faster."""
     sql = (
         "INSERT INTO classifier_cycles (account_id, cycle_id, due_at) VALUES (:account, :cycle_id, :until) "
         "ON CONFLICT (account_id) DO UPDATE SET due_at = :until, cycle_id = COALESCE(classifier_cycles.cycle_id, "
@@ -124,7 +124,7 @@ def conversation_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> 
 
 
 def hold_topic(tx: Tx, access: Access, topic_id: str) -> str | None:
-    """Lock a topic and return its space; None when it is gone."""
+    """Lock a topic and return its space; None if it is gone."""
     sql = "SELECT space_id FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
     return tx.value(sql, access, id=topic_id)
 
@@ -139,7 +139,7 @@ def topic_named(tx: Tx, access: Access, space_id: str, name: str) -> str | None:
 
 
 def open_tasks_of(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str]) -> list[TaskCandidate]:
-    """Return the open tasks of topics, as far as they belong to the same space, newest change first."""
+    """Return the open tasks of topics in the same space, newest change first."""
     if not topic_ids:
         return []
     listed, names = in_list("topic", topic_ids)
@@ -179,7 +179,7 @@ def spawning_run(tx: Tx, access: Access, key: str) -> str | None:
 
 
 def asked_before_spawn(tx: Tx, access: Access, child_key: str) -> EntryLocation | None:
-    """Return where the newest message of a person went before the entry that reports a foreign session's spawn."""
+    """Return the location of the last message before the entry that reports a foreign session's spawn."""
     sql = (
         "SELECT e.topic_id, e.task_id, e.classification FROM spawn_links l "
         "JOIN entries s ON s.account_id = :account AND s.id = l.entry_id "
@@ -234,7 +234,7 @@ def profile_of(tx: Tx, access: Access, topic_id: str) -> Profile | None:
 
 
 def save_profile(tx: Tx, access: Access, topic_id: str, profile: Profile) -> None:
-    """Write the profile of a topic, which must be locked, so that nobody deletes the profile's entries meanwhile."""
+    """Write the profile of a topic, which must be locked so that nobody deletes its entries meanwhile."""
     sql = (
         "INSERT INTO topic_profiles (account_id, topic_id, lines, named, words) "
         "VALUES (:account, :topic_id, :lines, :named, :words) ON CONFLICT (account_id, topic_id) DO UPDATE "
@@ -253,7 +253,7 @@ def fresh_profile(tx: Tx, access: Access, topic_id: str, *, read: int = limits.C
 
 
 def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: int) -> list[TopicEntry]:
-    """Return the newest entries of topics, by chat and number; entries with a task count as given, and stay."""
+    """Return the newest entries of topics, by chat and number; entries of a task count as given, so they stay."""
     if not topic_ids:
         return []
     listed, names = in_list("topic", topic_ids)
@@ -279,7 +279,7 @@ def learn_again(tx: Tx, access: Access, topic_id: str) -> None:
 
 
 def hold_mergeable(tx: Tx, access: Access, topic_id: str) -> bool:
-    """Lock a topic; return whether the classifier may still rename it and merge it into another."""
+    """Lock a topic; return whether the classifier may still rename or merge it."""
     loose = "created_by = 'classifier' AND curated = 0"
     sql = f"SELECT {loose} FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
     return bool(tx.value(sql, access, id=topic_id))
