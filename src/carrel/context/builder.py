@@ -1,6 +1,6 @@
-"""Building a context: read the board once, recall and search in parallel, each within its time, then lay it out.
+"""Building a context: read the board, recall and search in parallel within a time limit, then lay out the block.
 
-A part that is slow, busy or broken is left out, and the context says so. No transaction awaits anything.
+A part that is slow, busy or broken is left out, and the context says so. Nothing is awaited in a transaction.
 """
 
 import asyncio
@@ -33,22 +33,22 @@ from carrel.visibility import LaneRecall, Recalls
 
 _log = getLogger("carrel.context")
 T = TypeVar("T")
-# A part of a context; gets the number of seconds it may take.
+# Builds a part of a context within a number of seconds.
 Work = Callable[[float], Awaitable[T]]
 # Temporary refusals, and how a context reports them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
 
 
 class Board(Struct, frozen=True, kw_only=True):
-    """What was read of the board: from where, within which spaces, and the lines of layer A."""
+    """What was read of the board: for which session, within which spaces, and the lines of layer A."""
 
     session: SessionPosition
     # Whether it is a task lane and covers only the task, or its topic.
     is_narrow: bool
     scope: SpaceScope
-    # What the session recalls.
+    # Whether the session recalls itself or the board.
     recall: Recall
-    # The caller, limited to what a run of the session would see, and to those spaces.
+    # The caller with the limits of a run of the session, and the same limited to those spaces.
     reader: Access
     seen: Access
     lines: tuple[Line, ...]
@@ -59,7 +59,7 @@ class Board(Struct, frozen=True, kw_only=True):
 
 
 def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board:
-    """Read layer A except memory: where the session is, what is being worked on, and the newest messages."""
+    """Read layer A except memory: the session's location, the tasks being worked on, and the newest messages."""
     if request.key is not None:
         look_ahead(tx, access, request.key)
     name, access = str(request.key) if request.key is not None else request.reference, _reader(tx, access, request)
@@ -73,9 +73,9 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     seen = access if scope.allowed is None else structs.replace(access, space_ids=scope.allowed)
     session = read_position(tx, seen, request.key, request.reference or name, request.session_id)
     is_narrow = session.is_of_task and settings.context.task_lane != "space"
-    # Without a session, an agent looks from its own.
-    looking = str(access.current) if name is None and access.current is not None else name
-    lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
+    # Without a session, an agent reads for its own.
+    own_name = str(access.current) if name is None and access.current is not None else name
+    lane, spaces = Recalls(tx, access).of(own_name), scope.narrowed_for(access)
     lane = structs.replace(lane, recall=request.recall or lane.recall)
     asked_in = store.entries_marked(tx, access, map(NewLog.marked, request.without_keys))
     known = _known_of_thread(tx, seen, session, request)
@@ -102,7 +102,7 @@ def read_small_board(tx: Tx, access: Access, request: ContextRequest, settings: 
 
 
 def _known_of_thread(tx: Tx, seen: Access, session: SessionPosition, request: ContextRequest) -> dict[str, str]:
-    """Thread messages that a run in a task lane has already, and the unseen ones that precede its own, by id."""
+    """The thread messages that a run in a task lane has already, and the unseen ones that come with it, by id."""
     if request.form != "run" or session.task is None:
         return {}
     known: dict[str, str] = {}
@@ -117,7 +117,7 @@ def _known_of_thread(tx: Tx, seen: Access, session: SessionPosition, request: Co
 
 
 def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
-    """The caller, limited to the spaces of the session's agent, since a context shows what a run would see."""
+    """The caller, limited to the spaces of the session's agent, because a context shows what a run would see."""
     agent = None if request.key is None else agent_by_id(tx, access, request.key.agent)
     return access if agent is None else structs.replace(access, space_ids=access.narrowed(agent.profile.space_ids))
 
@@ -139,7 +139,7 @@ def _lines(
     asked_in: frozenset[str], left_out: frozenset[str], said_anyway: tuple[str, ...], *, is_narrow: bool,
 ) -> list[Line]:  # fmt: skip
     """The lines of layer A. In a task lane nothing of other tasks is read, unless the settings widen it."""
-    # Messages of a lane that is not on the board are not shown in another, whatever an agent asks for.
+    # An agent never sees messages of another lane that is not on the board.
     is_own = seen.view is None or session.name is None or session.key == seen.current or lane.on_board
     has_talk = session.name is not None and not session.is_fresh and is_own
     said = _said(tx, seen, session, request, lane, asked_in) if has_talk else []
@@ -189,13 +189,13 @@ def _said(
         is_personal=lane.private_to is not None,
     )
     said = store.newest_said(tx, seen, spoken, limit=request.limits.timeline + len(asked_in))
-    # A word of control says nothing, also before it has been sorted as one.
+    # Control texts say nothing; they may not have been sorted yet.
     heard = [one for one in said if one.id not in asked_in and not is_control_text(one.content)]
     return heard[: request.limits.timeline]
 
 
 def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> list[Line]:
-    """Read what the session remembers for a question, without facts kept from messages that are shown anyway."""
+    """Read the facts that fit a question, without those kept from messages that are shown anyway."""
     if request.reader is None:
         return []
     found = recall(tx, access, request.reader, request.question, items_max=settings.memory.recall_items_max)
@@ -221,14 +221,14 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
         scope=board.scope,
         session_key=session.name,
         as_run=True,
-        # An agent may name a session that recalls more than its own, so only what was asked for is passed on.
+        # Not the choice for the session: an agent may name one that recalls more than its own.
         recall=request.recall,
         with_pending=request.with_pending,
         without=board.left_out,
         quick=True,
         topics_max=shown.topics,
         tasks_max=shown.tasks,
-        # Some of them may not be shown, and neighbouring ones form one passage.
+        # Some of them may not be shown, and neighbouring ones form a single passage.
         logs_max=max(shown.logs * budget.SPARE_ENTRIES, request.limits.max_chars // budget.SPARE_LINE_CHARS)
         if shown.logs
         else 0,
@@ -290,10 +290,7 @@ def _put_together(request: ContextRequest, board: Board, facts: list[Line], reca
 def _entries_shown(
     request: ContextRequest, session: SessionPosition, logs: tuple[Ranked[Entry], ...]
 ) -> tuple[Ranked[Entry], ...]:  # fmt: skip
-    """The entries to show: those of an auto run only to its own ticks, others of a lane to their generation.
-
-    A new generation does not see what was said before, unless that is on the board or belongs to its task.
-    """
+    """The entries to show: those of an auto run only to its own ticks, other unsorted ones only to their generation."""
     own, generation = (None, request.auto_run_id), session.session_id
 
     def is_shown(entry: Entry) -> bool:
@@ -358,7 +355,7 @@ class Contexts:
         return None
 
     async def _board(self, access: Access, request: ContextRequest, seconds: float) -> Board:
-        # On other engines a short read changes threads as well, and does not see one moment.
+        # On PostgreSQL a short read also runs in another thread, and does not see a single moment.
         if self._db.engine == "sqlite":
             small = await self._db.read(lambda tx: read_small_board(tx, access, request, self._settings))
             if small is not None:
@@ -373,7 +370,7 @@ class Contexts:
         found = await board_search(self._db, self._search, board.reader, query)
         topic = board.session.topic
         if query.task_id is not None and topic is not None and query.notes_max:
-            # A task lane is also shown the notes of its topic, but none that belong to other tasks.
+            # A task lane is also shown the notes of its topic, except those of other tasks.
             of_topic = structs.replace(query, task_id=None, topic_id=topic.id, logs_max=0)
             notes = (await board_search(self._db, self._search, board.reader, of_topic)).notes
             found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
@@ -386,7 +383,7 @@ class Contexts:
             recall=board.recall,
             shown=result_counts(request.mode, self._settings.context, request.limits),
             max_chars=request.limits.max_chars,
-            # Anything in the topic or the task of a session matches "go on".
+            # "Go on" matches everything in the topic or the task of the session.
             score_min=0 if about_board(request, board.session) else SCORE_MIN,
         )
         return await self._db.read(lambda tx: recalled_lines(tx, board.seen, recalling, found))

@@ -1,4 +1,4 @@
-"""How far a context looks: its mode, and whether a question says enough to search for. Pure."""
+"""How much a context searches: by its mode, and by whether a question says enough to search for. Pure."""
 
 import re
 
@@ -42,7 +42,7 @@ def depth_named(text: str | None) -> Depth:
 
 
 def is_low_signal(question: str) -> bool:
-    """Return whether a question has nothing to search for: empty, a command, a short agreement, or "go on"."""
+    """Return whether a question gives nothing to search for: it is empty, a command, a short agreement or "go on"."""
     text = question.strip()
     if not text or text.startswith("/"):
         return True

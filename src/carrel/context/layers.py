@@ -1,4 +1,4 @@
-"""The layers that need no search: each reads or receives its material, and returns its lines, best first."""
+"""The layers that need no search: each function returns the lines of a section, best first."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +23,7 @@ def location_lines(
 ) -> list[Line]:  # fmt: skip
     """Return the topic and the task of a session, with digests if the reader may see these.
 
-    A run's message already starts with its task, so the block only adds the digest, without what is `said` anyway.
+    A run's message already starts with its task, so the block only adds the digest, without lines that quote `said`.
     """
     why, topic, task, texts = "this session is about it", session.topic, session.task, tuple(said)
     if topic is not None:
@@ -97,7 +97,7 @@ def topic_lines(
 
 
 class WorkingTask(Struct, frozen=True):
-    """A task being worked on, and why; a pinned or due one `cannot_wait`, whatever the question."""
+    """A task being worked on, and why; one that is pinned or due soon `is_urgent`, whatever the question."""
 
     task: TaskRow
     reason: str
@@ -107,7 +107,7 @@ class WorkingTask(Struct, frozen=True):
 def tasks_in_progress(
     tx: Tx, seen: Access, spaces: tuple[str, ...] | None, topic_id: str | None, *, limit: int
 ) -> list[WorkingTask]:  # fmt: skip
-    """Return the tasks being worked on, most pressing first; optionally only those of spaces or a topic."""
+    """Return the tasks being worked on, the most urgent first; optionally only those of spaces or a topic."""
     soon = tx.now + _SOON_DAYS * MS_PER_DAY
     found = store.working_tasks(tx, seen, spaces=spaces, topic_id=topic_id, soon=soon, limit=limit) if limit else []
     return [WorkingTask(task, _reason(task, soon), is_urgent=task.pinned or _is_due(task, soon)) for task in found]
@@ -118,7 +118,7 @@ def task_lines(
 ) -> list[Line]:  # fmt: skip
     """Return the tasks being worked on; if something was searched, only related ones.
 
-    A task is related if it was found, if it belongs to the session's topic, or if it cannot wait.
+    A task is related if it was found, if it belongs to the session's topic, or if it is urgent.
     """
     found = {line.id: line.score for line in recalled or () if line.kind == "task"}
 
@@ -157,7 +157,7 @@ def _reason(task: TaskRow, soon: int) -> str:
 
 
 def routing_lines(routes: Sequence[Route]) -> list[Line]:
-    """Return a line for each place, newest first."""
+    """Return a line for each route, newest first."""
     return [
         Line(
             id=route.task_id or route.topic_id,

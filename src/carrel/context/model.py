@@ -66,7 +66,7 @@ def each_once(lines: Iterable[Line]) -> list[Line]:
 
 
 class ContextLimits(Struct, frozen=True, kw_only=True):
-    """The maximum shown; for topics, tasks and entries None means the number of the mode."""
+    """How much is shown at most; for topics, tasks and entries None means the usual number of the mode."""
 
     max_chars: int = CONTEXT_TEXT_CHARS_DEFAULT
     working_set: int = CONTEXT_LINES_DEFAULT

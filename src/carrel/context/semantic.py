@@ -21,9 +21,9 @@ from carrel.storage import Tx
 
 T = TypeVar("T")
 
-# Results with a lower score only share a stray word with the question. Scores are comparable across queries.
+# Results with a lower score merely share some word with the question. Scores can be compared across queries.
 SCORE_MIN = 0.25
-# The name of an unknown person, which adds nothing to what they are called anyway.
+# The name of an unknown person, which says no more than "user".
 _SOMEBODY = "a person"
 # Two messages belong to one passage if at most one message between them was not found.
 _APART_MAX = 2
@@ -61,7 +61,7 @@ def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound
     """
     session, shown = recalling.session, recalling.shown
     late = _late_runs(tx, seen, session, found)
-    # Repeating the question itself helps nobody, and neither does "ok" or "thanks".
+    # Neither the question itself nor "ok" or "thanks" answers it.
     logs = [
         one
         for one in _without_late(recalling.matching(found.logs), late)
@@ -99,7 +99,7 @@ def is_said_in(entry: Entry, question: str) -> bool:
 
 
 def _origin(entry: Entry, session: SessionPosition, topics: dict[str, TopicRow]) -> str:
-    """Why something that was said is available in this session."""
+    """Why an entry is available in this session."""
     if entry.session_key in session.buckets:
         return "said here"
     if session.task_id is not None and entry.task_id == session.task_id:
@@ -109,7 +109,7 @@ def _origin(entry: Entry, session: SessionPosition, topics: dict[str, TopicRow])
 
 
 def _late_runs(tx: Tx, seen: Access, session: SessionPosition, found: BoardFound) -> set[str | None]:
-    """Runs that started before the task of a session was reopened: their late replies are not shown there."""
+    """Runs that began before the session's task was reopened: their late replies are not shown there."""
     if session.task is None:
         return set()
     runs = [one.item.run_id for one in (*found.logs, *found.notes) if one.item.run_id is not None]
@@ -133,9 +133,9 @@ def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: 
 
 
 def _speaker(entry: Entry) -> str:
-    """The name of who said it, if known."""
+    """The name of the author, if known."""
     details = entry.details or {}
-    # In a thread, and wherever several people can write.
+    # Given in threads, and where several people can write.
     person = str(details.get("authorName") or details.get("sender") or "")
     of_person = person if person not in ("", _SOMEBODY) else "user"
     named = entry.agent_label or (of_person if entry.author_kind == "user" else entry.author)
@@ -194,7 +194,7 @@ def _densest(text: str, words: frozenset[str], span: int) -> int:
     best, best_at, last = 0, 0, 0
     counts: dict[str, int] = {}
     for at, word in places:
-        # Words leave at the back of the window as new ones enter at its front.
+        # The window moves: new words enter at its end, and those before its start leave.
         while last < len(places) and places[last][0] < at + span:
             counts[places[last][1]] = counts.get(places[last][1], 0) + 1
             last += 1

@@ -1,4 +1,4 @@
-"""The session that a context is for: its lane, or the name under which a program sends its entries."""
+"""The session that a context is for: a lane, or a name under which a program sends entries."""
 
 from msgspec import Struct
 
@@ -21,7 +21,7 @@ class SessionPosition(Struct, frozen=True, kw_only=True):
     name: str | None = None
     key: SessionKey | None = None
     session_id: str | None = None
-    # The generation is about to begin, while the previous one is still open: it has no messages.
+    # The generation is about to begin and has no messages; the previous one is still open.
     is_fresh: bool = False
     buckets: tuple[str, ...] = ()
     # What the session is about, if the caller may see that.
@@ -51,7 +51,7 @@ class SessionPosition(Struct, frozen=True, kw_only=True):
 
 
 def key_named(tx: Tx, access: Access, reference: str) -> SessionKey | None:
-    """Return the lane of a session reference; None for other texts, which are a sender's own names.
+    """Return the lane of a session reference; None for any other text, which is a sender's own name.
 
     Refusal `forbidden` for a lane that the caller may not see, whether or not it exists.
     """
