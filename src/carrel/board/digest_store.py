@@ -80,7 +80,6 @@ def renewals_due(tx: Tx, access: Access, *, limit: int) -> list[Renewal]:
 
 
 def end_renewal(tx: Tx, access: Access, renewal: Renewal) -> None:
-    """Record that a digest is up to date."""
     sql = f"UPDATE {_TABLES[renewal.kind]} SET digest_due_at = NULL WHERE {_ONE}"
     tx.run(sql, access, id=renewal.id)
 

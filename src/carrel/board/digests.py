@@ -155,7 +155,6 @@ def _fitting(lines: Iterable[str], chars_max: int) -> str:
 
 
 def material_text(material: Material) -> str:
-    """Return the material as shown to a model."""
     lines = [f"Name: {one_line(material.name)}", "Entries:"]
     for entry in material.said:
         text = clip(one_line(entry.content), DIGEST_LINE_CHARS_MAX)
@@ -229,7 +228,6 @@ def forget_quotations(tx: Tx, access: Access, entries: Iterable[Entry | DeletedE
 
 
 def publish_digest(tx: Tx, access: Access, kind: Kind, item_id: str, space_id: str | None) -> None:
-    """Publish that the digest of a topic or a task was written or removed."""
     about = About(topic_id=item_id, space_id=space_id) if kind == "topic" else About(task_id=item_id)
     body = {"kind": kind, "id": item_id, "digestUpdatedAt": iso(tx.now)}
     append_event(tx, access, "digest.updated", about, json_text(body))

@@ -52,7 +52,6 @@ _TOPIC_SPACES = Table("topic_spaces", _TopicSpace)
 
 
 def found_topics(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTopic]:
-    """Return the existing ones of these topics."""
     topics = {one.id: one for one in _TOPICS.among(tx, access, "id", ids)}
     spaces = {one.id: {one.space_id: None} for one in topics.values()}
     for space in sorted(_TOPIC_SPACES.among(tx, access, "topic_id", topics), key=lambda space: space.space_id):
@@ -61,7 +60,6 @@ def found_topics(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundT
 
 
 def found_tasks(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTask]:
-    """Return the existing ones of these tasks."""
     return {one.id: one for one in _TASKS.among(tx, access, "id", ids)}
 
 

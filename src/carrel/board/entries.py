@@ -160,6 +160,5 @@ def log_shape(entry: Entry, files: dict[str, FileShape], raw: str | UnsetType | 
 
 
 def check_length(field: str, text: str | None, chars_max: int) -> None:
-    """Refuse a text that is too long; the error names `field`."""
     if text is not None and len(text) > chars_max:
         raise Refusal(Code.TOO_LONG, f"`{field}` has at most {chars_max} characters.", field=field)

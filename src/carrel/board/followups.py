@@ -108,7 +108,6 @@ class Followups(StepDuty[Followup]):
         store.keep_followup(tx, access, structs.replace(held, due_at=due_at, seen=_state(run)))
 
     def postpone(self, tx: Tx, item: Followup) -> None:
-        """Postpone this run."""
         until = tx.now + FOLLOWUP_RETRY_SECONDS * MS_PER_SECOND
         store.postpone_followup(tx, system_access(item.account_id), item, until)
 

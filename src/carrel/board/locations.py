@@ -64,7 +64,6 @@ def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None,
 
 
 def location_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Location:
-    """Return where a new entry belongs."""
     named, source = board_key(session_key), log.source
     if named is not None:
         location = location_named(tx, access, named.task_id, named.topic_id)

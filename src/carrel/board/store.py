@@ -69,7 +69,6 @@ def _conditions(wanted: LogFilter) -> tuple[list[str], dict[str, Any]]:
 
 
 def raws_of(tx: Tx, access: Access, entry_ids: list[str]) -> dict[str, str | None]:
-    """Return the raw source of those entries, by id."""
     listed, names = in_list("id", entry_ids)
     if not names:
         return {}
@@ -117,7 +116,6 @@ def link_spawn(tx: Tx, access: Access, child_key: str, entry_id: str) -> None:
 
 
 def entry_of_spawn(tx: Tx, access: Access, child_key: str) -> str | None:
-    """Return the id of the entry about a session's spawning."""
     sql = "SELECT entry_id FROM spawn_links WHERE account_id = :account AND child_key = :child_key"
     return tx.value(sql, access, child_key=child_key)
 
@@ -193,7 +191,6 @@ def move_route(tx: Tx, access: Access, session_key: str, seq: int, to: str) -> N
 
 
 def delete_routes(tx: Tx, access: Access, session_key: str) -> None:
-    """Delete the routes of a session."""
     tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)
 
 
@@ -249,7 +246,6 @@ def locations_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> 
 
 
 def openings_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
-    """Return the first messages of a topic."""
     sql = (
         "SELECT content FROM entries WHERE account_id = :account AND topic_id = :topic_id AND type = 'conversation' "
         "ORDER BY seq LIMIT :limit"
@@ -315,7 +311,6 @@ def begin_followup(tx: Tx, access: Access, followup: Followup) -> None:
 
 
 def end_followup(tx: Tx, access: Access, run_id: str) -> None:
-    """Stop following up a run."""
     tx.run(f"DELETE FROM followups WHERE {_ONE}", access, run_id=run_id)
 
 

@@ -171,7 +171,6 @@ def shows_newest(request: ContextRequest, board: Board) -> bool:
 
 
 def read_newest(tx: Tx, request: ContextRequest, board: Board) -> list[Line]:
-    """Read the newest things on the board."""
     return layers.newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
 
 
@@ -250,7 +249,6 @@ def recall_query(request: ContextRequest, board: Board, settings: Settings) -> B
 def laid_out(
     access: Access, request: ContextRequest, board: Board | None, lines: list[Line], degraded: str | None
 ) -> Context:
-    """Return the context with these lines."""
     laid = lay_out(
         lines, question=request.asked, mode=request.mode, max_chars=request.limits.max_chars, form=request.form
     )

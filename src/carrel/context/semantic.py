@@ -46,11 +46,9 @@ class Recalling(Struct, frozen=True, kw_only=True):
 
     @property
     def line_chars(self) -> int:
-        """The maximum length of a line."""
         return max(budget.RECALLED_CHARS_MIN, self.max_chars // budget.RECALLED_PART)
 
     def matching(self, found: Iterable[Ranked[T]]) -> list[Ranked[T]]:
-        """Return the matching results, best first."""
         return [one for one in found if one.hit.score >= self.score_min]
 
 

@@ -41,7 +41,6 @@ class SessionPosition(Struct, frozen=True, kw_only=True):
 
     @property
     def is_of_task(self) -> bool:
-        """Whether it is the session of a task."""
         return self.task_id is not None
 
     @property

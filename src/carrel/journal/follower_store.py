@@ -25,7 +25,6 @@ class Position(Struct, frozen=True):
 
     @property
     def access(self) -> Access:
-        """The system's access to the account."""
         return system_access(self.account_id)
 
 

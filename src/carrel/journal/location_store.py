@@ -35,7 +35,6 @@ def leave_spaces(tx: Tx, access: Access, changed: Entry) -> None:
 
 
 def spaces_of_entry(tx: Tx, access: Access, entry: Entry) -> list[str]:
-    """Return the spaces that an entry is visible in."""
     return sorted(_spaces(tx, access, entry.topic_id, entry.task_id, entry.space_id))
 
 

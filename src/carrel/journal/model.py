@@ -186,7 +186,6 @@ class DeletedEntry(Struct, frozen=True):
 
     @property
     def session_key(self) -> str | None:
-        """The key of its lane, or the session key that it was sent with."""
         return self.key or self.bucket
 
 

@@ -19,7 +19,6 @@ def insert_memory(tx: Tx, access: Access, memory: Memory) -> bool:
 
 
 def update_memory(tx: Tx, access: Access, memory: Memory) -> None:
-    """Write a memory's changed fields."""
     tx.run(_TABLE.update, access, **_TABLE.values(memory))
 
 
@@ -29,7 +28,6 @@ def delete_memory(tx: Tx, access: Access, memory_id: str) -> None:
 
 
 def delete_place(tx: Tx, access: Access, scope: str, agent_id: str) -> int:
-    """Delete every memory of a scope."""
     sql = "DELETE FROM memories WHERE account_id = :account AND scope = :scope AND agent_id = :agent_id"
     return tx.run(sql, access, scope=scope, agent_id=agent_id)
 

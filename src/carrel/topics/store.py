@@ -103,7 +103,6 @@ def spaces_of_topic(tx: Tx, access: Access, topic_id: str) -> tuple[str, ...]:
 
 
 def replace_spaces(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str]) -> None:
-    """Set the spaces that a topic is visible in."""
     tx.run("DELETE FROM topic_spaces WHERE account_id = :account AND topic_id = :id", access, id=topic_id)
     tx.run_many(
         "INSERT INTO topic_spaces (account_id, topic_id, space_id) VALUES (:account, :topic_id, :space_id)",
@@ -112,7 +111,6 @@ def replace_spaces(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str])
 
 
 def first_sort_index(tx: Tx, access: Access) -> float:
-    """Return the sort index of the first topic on the board."""
     return tx.value("SELECT min(sort_index) FROM topics WHERE account_id = :account", access) or 0.0
 
 
@@ -228,7 +226,6 @@ def depart_from_topics(tx: Tx, access: Access, which: str, **values: object) -> 
 
 
 def detach_entries_of_topic(tx: Tx, access: Access, topic_id: str) -> None:
-    """Remove the topic from its entries."""
     sql = f"UPDATE entries SET topic_id = NULL, {_CHANGE} WHERE account_id = :account AND topic_id = :topic_id"
     tx.run(sql, access, topic_id=topic_id, now=tx.now)
 

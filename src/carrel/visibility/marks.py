@@ -48,7 +48,6 @@ class Findable(Struct, frozen=True, kw_only=True):
         return f"{self.session_key} alone" if is_alone else None
 
     def marks(self, account_id: str) -> tuple[str, ...]:
-        """Return it as marks."""
         return _marks_of(self, account_id)
 
 

@@ -135,7 +135,6 @@ class Classifier(LeasedDuty[Cycle]):
         self.wait_seconds_max = self._settings.classifier.interval_seconds
 
     def release(self, tx: Tx) -> object:
-        """End the turns of a server that has ended."""
         return store.release_cycles(tx)
 
     def next_due(self, tx: Tx) -> int | None:
@@ -143,7 +142,6 @@ class Classifier(LeasedDuty[Cycle]):
         return tx.now if self._due(tx, 1) else store.next_cycle_due(tx)
 
     def take(self, tx: Tx, limit: int) -> list[Cycle]:
-        """Begin the turns of accounts."""
         until = tx.now + limits.CLASSIFIER_LEASE_SECONDS * MS_PER_SECOND
         due = map(system_access, self._due(tx, limit))
         taken = [store.take_cycle(tx, access, tx.new_id("cyc"), until) for access in due]

@@ -165,7 +165,6 @@ def location_of_run(tx: Tx, access: Access, run_id: str) -> EntryLocation | None
 
 
 def parent_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
-    """Return the run that caused another."""
     return tx.value("SELECT parent_run_id FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
 
 
