@@ -1,6 +1,6 @@
 """What changed since a sequence number, for clients that poll instead of following the feed."""
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from carrel.journal import store
 from carrel.journal.model import Entry, Event
@@ -20,10 +20,6 @@ class ChangePage(Struct, frozen=True, kw_only=True):
     deletions: list[Event]
     more: bool = False
     reset: bool = False
-
-    def narrowed(self, entries: list[Entry], deletions: list[Event]) -> "ChangePage":
-        """Return the page with only the entries and deletions that a caller may see."""
-        return structs.replace(self, entries=entries, deletions=deletions)
 
 
 def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int | None = None) -> ChangePage:

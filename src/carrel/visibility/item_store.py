@@ -16,14 +16,13 @@ _WORKED_ON = (
     "AND w.party_id = :worker AND w.assigned_at IS NOT NULL) "
     "OR {0}.id = (SELECT r.task_id FROM runs r WHERE r.account_id = :account AND r.id = :its_run))"
 )
-_SEEN_LANE = "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.key = entries.key AND {seen})"
+# The lane and the task of a row of another table.
+_LANE_OF = "SELECT 1 FROM lanes l WHERE l.account_id = {0}.account_id AND l.key = {0}.key"
+_TASK_OF = "SELECT 1 FROM tasks t WHERE t.account_id = {0}.account_id AND t.id = {0}.task_id"
 _NO_LANE = "entries.key IS NULL"
-_NOWHERE = "entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL"
+_UNSORTED = "entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL"
 # What was said in the reader's own chat.
-_OWN = (
-    "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = entries.account_id AND l.key = entries.key "
-    f"AND l.made_by = :reader AND l.kind IN ({PERSONAL}))"
-)
+_OWN = f"EXISTS ({_LANE_OF.format('entries')} AND l.made_by = :reader AND l.kind IN ({PERSONAL}))"
 # Outside of lanes, agents only see entries that are sorted into a topic or a task.
 _SHARED = f"{_NO_LANE} AND (entries.topic_id IS NOT NULL OR entries.task_id IS NOT NULL)"
 
@@ -93,26 +92,24 @@ def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) 
     space. Unless spaces are given, an unsorted entry is as visible as its lane, and people always see their own chats.
     The orchestrator chat is hidden from all other agents.
     """
-    by_place, values = _seen_by_place(tx, access, spaces)
+    by_location, values = _seen_by_location(tx, access, spaces)
     if access.agent_id is None or _is_orchestrator(tx, access):
-        return by_place, values
-    chat = "SELECT 1 FROM tasks c WHERE c.account_id = :account AND c.id = entries.task_id AND c.is_chat = 1"
-    return f"({by_place} AND NOT EXISTS ({chat}))", values
+        return by_location, values
+    return f"({by_location} AND NOT EXISTS ({_TASK_OF.format('entries')} AND t.is_chat = 1))", values
 
 
-def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> Condition:
+def _seen_by_location(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> Condition:
     by_topic, values = seen_topics(tx, access, spaces, column="entries.topic_id")
     if by_topic == "TRUE":
         return by_topic, values
     task, of_tasks = seen_tasks(tx, access, spaces, table="t")
-    by_task = f"EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = entries.task_id AND {task})"
-    rules = [by_topic, by_task]
+    rules = [by_topic, f"EXISTS ({_TASK_OF.format('entries')} AND {task})"]
     if values:
         rules.append(f"entries.space_id IN ({', '.join(f':{name}' for name in values)})")
     if DEFAULT_SPACE in values.values():
-        rules.append(f"({_NOWHERE})")
+        rules.append(f"({_UNSORTED})")
     if spaces is None:
-        rules += [f"(entries.key IS NOT NULL AND {_NOWHERE})", _OWN]
+        rules += [f"(entries.key IS NOT NULL AND {_UNSORTED})", _OWN]
         values["reader"] = access.speaks_for or access.actor_id
     return f"({' OR '.join(rules)})", values | of_tasks
 
@@ -124,7 +121,7 @@ def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> C
     if lanes == "TRUE":
         return in_spaces, of_spaces
     elsewhere, of_task = _seen_elsewhere(access)
-    seen = f"({_SEEN_LANE.format(seen=lanes)} OR ({elsewhere})) AND {in_spaces}"
+    seen = f"(EXISTS ({_LANE_OF.format('entries')} AND {lanes}) OR ({elsewhere})) AND {in_spaces}"
     return seen, of_lanes | of_spaces | of_task
 
 
@@ -146,12 +143,12 @@ def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> Condition:
     """
     lanes, values = seen_lanes(tx, access)
     # Checked per run, because a list needs few runs, and there may be many lanes.
-    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = {table}.account_id AND l.key = {table}.key AND {lanes}"
+    lane = f"{_LANE_OF.format(table)} AND {lanes}"
     of_lane = f"EXISTS ({lane})" if values else lanes
     task, of_task = seen_tasks(tx, access, table="t")
     if task == "TRUE":
         return of_lane, values
-    one = f"SELECT 1 FROM tasks t WHERE t.account_id = {table}.account_id AND t.id = {table}.task_id AND {task}"
+    one = f"{_TASK_OF.format(table)} AND {task}"
     return f"({of_lane} AND (NULLIF({table}.task_id, '') IS NULL OR EXISTS ({one})))", values | of_task
 
 
@@ -163,7 +160,7 @@ def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> Condition:
     lanes, values = seen_lanes(tx, access)
     if lanes == "TRUE":
         return lanes, values
-    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = {table}.account_id AND l.key = {table}.key"
+    lane = _LANE_OF.format(table)
     own = f"(NOT EXISTS ({lane}) AND {table}.made_by = :maker)"
     return f"(EXISTS ({lane} AND {lanes}) OR {own})", values | {"maker": access.actor_id}
 
@@ -192,7 +189,7 @@ def seen_notifications(tx: Tx, access: Access) -> Condition:
     task, values = seen_tasks(tx, access, table="t")
     if task == "TRUE":
         return task, values
-    one = f"SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = notifications.task_id AND {task}"
+    one = f"{_TASK_OF.format('notifications')} AND {task}"
     return f"(notifications.task_id IS NULL OR EXISTS ({one}))", values
 
 

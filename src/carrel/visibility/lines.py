@@ -145,9 +145,9 @@ class _Board:
         if isinstance(line, Event) and line.name.startswith("space."):
             return line.space_id is not None and self._access.covers([line.space_id])
         is_on_board = line.task_id is not None or line.topic_id is not None
-        return (with_lane or (line.key is None and is_on_board)) and self._places(line)
+        return (with_lane or (line.key is None and is_on_board)) and self._shows_location(line)
 
-    def _places(self, line: Entry | Event) -> bool:
+    def _shows_location(self, line: Entry | Event) -> bool:
         """Whether something is visible through the task or topic it is about."""
         if line.task_id is not None:
             return line.task_id in self._tasks
@@ -166,6 +166,6 @@ class _Board:
 
     def _was_seen(self, line: Event) -> bool:
         """Whether something was visible at its last location; what was only in a lane is decided by the lane."""
-        placed = line.task_id is not None or line.topic_id is not None or line.space_id is not None
-        is_alone = line.key is not None and not placed and not self._by_space
+        has_location = line.task_id is not None or line.topic_id is not None or line.space_id is not None
+        is_alone = line.key is not None and not has_location and not self._by_space
         return not self._limited or is_alone or self._access.covers(self._ends[line.seq])
