@@ -1,4 +1,4 @@
-"""Intake: entries that people, programs and agents send to the board, each stored once and in its place."""
+"""Intake: entries that people, programs and agents send to the board, each stored once, where it belongs."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ class Recorded(NamedTuple):
 
 
 def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
-    """Store a sent entry in its place, unless it repeats a stored one."""
+    """Store a sent entry where it belongs, unless it repeats a stored one."""
     check_log(access, log)
     key, bucket = session_of(tx, access, log.source)
     said = _said(tx, access, log, bucket or key)

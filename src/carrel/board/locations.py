@@ -77,7 +77,7 @@ def location_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) ->
 
 
 def location_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
-    """Return the place of a visible task or topic: a task determines its topic, and both determine the space."""
+    """Return the location of a visible task or topic: a task determines the topic, and both the space."""
     topic = topic_by_id(tx, access, topic_id) if topic_id else None
     if task_id:
         try:
@@ -90,7 +90,7 @@ def location_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | 
 
 
 def required_location(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
-    """Return the place of a task or topic that a caller names; Refusal if it is not visible."""
+    """Return the location of a task or topic that a caller names; Refusal if it is not visible."""
     location = location_named(tx, access, task_id, topic_id)
     if task_id and location.task_id is None:
         raise invalid("taskId", f"There is no task '{task_id[:80]}'.")
@@ -101,7 +101,7 @@ def required_location(tx: Tx, access: Access, task_id: str | None, topic_id: str
 
 def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
     named = None if log.space_id is None else readable_space(tx, access, log.space_id, field="spaceId").id
-    # The place from which something is said is more specific than the space that a program sends with everything.
+    # The space that something is said from is more specific than the one that a program sends with everything.
     scope = log.source.board_scope_space_id
     try:
         return readable_space(tx, access, scope).id if scope else named
@@ -110,7 +110,7 @@ def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
 
 
 def inherited_location(tx: Tx, access: Access, session_key: str) -> Location | None:
-    """Return the place that a sub-agent's session inherits from its spawning session; None without a link.
+    """Return the location that a sub-agent's session inherits from its spawning session; None without a link.
 
     Only the link of this very session counts, never what other sessions were about.
     """
@@ -130,7 +130,7 @@ def inherited_location(tx: Tx, access: Access, session_key: str) -> Location | N
 
 
 def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Location | None:
-    """The lane that spawned a lane; or the place of the entry about a foreign session's spawning.
+    """The lane that spawned a lane; or the location of the entry about a foreign session's spawning.
 
     An entry that the caller may not see reveals nothing, not even its topic and task.
     """
@@ -175,7 +175,7 @@ def remember_route(
     tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str, *,
     seq: int | None = None,
 ) -> None:  # fmt: skip
-    """Record where messages of a session went; only the newest few places are kept.
+    """Record where messages of a session went; only the newest few are kept.
 
     `seq` is the message's number, which orders routes even if messages are sorted late.
     """

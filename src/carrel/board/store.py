@@ -29,13 +29,13 @@ _SHARED = "(i.source IS NULL OR i.run_id IS NOT NULL)"
 
 
 def location_of_task(tx: Tx, access: Access, task_id: str) -> Location | None:
-    """Return the place of a task's entries; None if there is no such task."""
+    """Return the location of a task's entries; None if there is no such task."""
     row = tx.one("SELECT topic_id, space_id FROM tasks WHERE account_id = :account AND id = :id", access, id=task_id)
     return None if row is None else Location(row[0], task_id, row[1])
 
 
 def location_of_topic(tx: Tx, access: Access, topic_id: str) -> Location | None:
-    """Return the place of a topic's entries; None if there is no such topic."""
+    """Return the location of a topic's entries; None if there is no such topic."""
     row = tx.one("SELECT space_id FROM topics WHERE account_id = :account AND id = :id", access, id=topic_id)
     return None if row is None else Location(topic_id, None, row[0])
 

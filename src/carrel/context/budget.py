@@ -47,7 +47,7 @@ class Section(Struct, frozen=True):
 
 # In the order of the block. Messages and facts answer questions; names of topics and tasks only say where to look.
 SECTIONS: dict[str, Section] = {
-    model.PLACE: Section("A:board_session", 24),
+    model.LOCATION: Section("A:board_session", 24),
     model.WORKING_TOPICS: Section("A:working_set", 1),
     model.WORKING_TASKS: Section("A:working_set", 2),
     model.ROUTING: Section("A:routing_memory", 1, newest_last=True),
@@ -150,8 +150,8 @@ def _best_first(section: str, lines: list[Line]) -> list[Line]:
 def _as_printed(section: str, lines: list[Line], taken: list[Line]) -> list[Line]:
     """The selected lines of a section, in printing order."""
     if SECTIONS[section].in_passages:
-        places = {line.id: at for at, line in enumerate(lines)}
-        return sorted(taken, key=lambda line: places[line.id])
+        positions = {line.id: at for at, line in enumerate(lines)}
+        return sorted(taken, key=lambda line: positions[line.id])
     return taken[::-1] if SECTIONS[section].newest_last else taken
 
 

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from carrel.board import Route
 from carrel.context import budget, store
 from carrel.context.budget import as_line
-from carrel.context.model import KEPT_FACTS, MEMORY, PLACE, ROUTING, TIMELINE, WORKING_TASKS, WORKING_TOPICS, Line
+from carrel.context.model import KEPT_FACTS, LOCATION, MEMORY, ROUTING, TIMELINE, WORKING_TASKS, WORKING_TOPICS, Line
 from carrel.context.session_position import SessionPosition
 from carrel.context.store import TaskRow, TimelineEntry, TopicRow
 from carrel.kernel import MS_PER_DAY, Access, iso, minute_of
@@ -32,8 +32,8 @@ def location_lines(
         task = structs.replace(task, digest=_unsaid(task.digest, texts))
     is_shown = in_run and not (digests and task is not None and task.digest)
     return [
-        *([] if topic is None else [topic_line(topic, PLACE, why, digests=digests)]),
-        *([] if task is None or is_shown else [task_line(task, PLACE, why, digests=digests)]),
+        *([] if topic is None else [topic_line(topic, LOCATION, why, digests=digests)]),
+        *([] if task is None or is_shown else [task_line(task, LOCATION, why, digests=digests)]),
     ]
 
 
@@ -65,7 +65,7 @@ def task_line(
 def _item_line(
     kind: str, item: TopicRow | TaskRow, name: str, more: str, section: str, reason: str, score: float | None
 ) -> Line:  # fmt: skip
-    start = f"- {kind.capitalize()}: " if section == PLACE else "- "
+    start = f"- {kind.capitalize()}: " if section == LOCATION else "- "
     return Line(
         id=item.id,
         kind=kind,

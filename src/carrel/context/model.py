@@ -18,7 +18,7 @@ Layer = Literal[
     "A:board_session", "A:working_set", "A:routing_memory", "A:timeline", "A:memory", "B:semantic"
 ]  # fmt: skip
 
-PLACE = "Active board location:"
+LOCATION = "Active board location:"
 WORKING_TOPICS = "Working set topics:"
 WORKING_TASKS = "Working set tasks:"
 ROUTING = "Session routing memory (newest last):"

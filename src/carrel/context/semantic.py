@@ -188,13 +188,13 @@ def excerpt(text: str, words: frozenset[str], width_max: int) -> str:
 
 def _densest(text: str, words: frozenset[str], span: int) -> int:
     """The start of the part of a text that contains the most different words."""
-    places = list(positions_of(text, words))
+    positions = list(positions_of(text, words))
     best, best_at, last = 0, 0, 0
     counts: dict[str, int] = {}
-    for at, word in places:
+    for at, word in positions:
         # The window moves: new words enter at its end, and those before its start leave.
-        while last < len(places) and places[last][0] < at + span:
-            counts[places[last][1]] = counts.get(places[last][1], 0) + 1
+        while last < len(positions) and positions[last][0] < at + span:
+            counts[positions[last][1]] = counts.get(positions[last][1], 0) + 1
             last += 1
         if len(counts) > best:
             best, best_at = len(counts), at

@@ -5,7 +5,7 @@ from carrel.kernel import Access
 from carrel.storage import Tx
 
 
-def location_of_task(tx: Tx, access: Access, entry: NewEntry) -> dict[str, str | None]:
+def location_from_task(tx: Tx, access: Access, entry: NewEntry) -> dict[str, str | None]:
     """Return the topic and space that a new entry takes from its task, if it was given none.
 
     The default space counts as given only if somebody chose it.

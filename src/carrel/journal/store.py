@@ -6,7 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import structs
 
-from carrel.journal.location_store import leave_spaces, location_of_task, spaces_of_entry
+from carrel.journal.location_store import leave_spaces, location_from_task, spaces_of_entry
 from carrel.journal.model import (
     LOG_FIELDS,
     About,
@@ -49,8 +49,8 @@ Transcript = Literal["key", "session_id"]
 
 def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one entry and publish it on the feed."""
-    if place := location_of_task(tx, access, entry):
-        entry = structs.replace(entry, **place)
+    if location := location_from_task(tx, access, entry):
+        entry = structs.replace(entry, **location)
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
     tx.pipeline((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
     _publish(tx, access, "log.appended", written)

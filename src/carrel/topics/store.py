@@ -151,11 +151,10 @@ def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
     return tx.run(sql, access, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), now=tx.now, id=task_id) > 0
 
 
-def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, spaces: Iterable[str]) -> None:
-    """Record that a topic or task is no longer visible in these spaces."""
+def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, space_id: str) -> None:
+    """Record that a topic or task is no longer visible in a space."""
     sql = f"{_DEPART} VALUES (:account, tick(), :kind, :item_id, :space_id)"
-    for space_id in spaces:
-        tx.run(sql, access, kind=kind, item_id=item_id, space_id=space_id)
+    tx.run(sql, access, kind=kind, item_id=item_id, space_id=space_id)
 
 
 def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str]) -> None:
@@ -166,7 +165,7 @@ def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[st
     )
     entries = f"{_DEPART_ENTRIES} :space_id FROM entries i WHERE i.account_id = :account AND {_UNDER_TOPIC}"
     for space_id in spaces:
-        depart(tx, access, "topic", topic_id, [space_id])
+        depart(tx, access, "topic", topic_id, space_id)
         tx.run(tasks, access, topic_id=topic_id, space_id=space_id)
         tx.run(entries, access, topic_id=topic_id, space_id=space_id)
 
@@ -183,7 +182,7 @@ def depart_with_task(tx: Tx, access: Access, task_id: str, spaces: Iterable[str]
     """Record that a task and its entries are no longer visible in these spaces through it."""
     sql = f"{_DEPART_ENTRIES} :space_id FROM entries i WHERE i.account_id = :account AND i.task_id = :task_id"
     for space_id in spaces:
-        depart(tx, access, "task", task_id, [space_id])
+        depart(tx, access, "task", task_id, space_id)
         tx.run(sql, access, task_id=task_id, space_id=space_id)
 
 
