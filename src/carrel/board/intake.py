@@ -205,7 +205,6 @@ def _echoed(tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, l
     if log.type != "conversation" or (key is None and location.task_id is None):
         return None
     since, text = tx.now - limits.ECHO_MINUTES * MS_PER_MINUTE, clean(log.content)
-    found = store.entry_said_here(
-        tx, access, key, location.task_id, said.role, text, since, limit=limits.ECHO_ENTRIES_MAX
-    )
+    task_id, limit = location.task_id, limits.ECHO_ENTRIES_MAX
+    found = store.entry_said_here(tx, access, key, task_id, said.role, text, since, limit=limit)
     return None if found is None else entries_by_id(tx, access, (found,))[0]

@@ -143,10 +143,9 @@ def _speaker(entry: Entry) -> str:
 def _why(origin: str, hit: Hit) -> str:
     """Why a line is shown: its origin, and the parts of its score, the most important first."""
     parts = {name: getattr(hit.reason, name) for name in ("words", "meaning", "label", "session", "note")}
-    known = [
-        f"{name} {value:.2f}" for name, value in sorted(parts.items(), key=lambda part: -part[1]) if value >= 0.005
-    ]
-    return f"{origin}: {', '.join(known) or 'a weak match'}"
+    ranked = sorted(parts.items(), key=lambda part: -part[1])
+    reasons = ", ".join(f"{name} {value:.2f}" for name, value in ranked if value >= 0.005)
+    return f"{origin}: {reasons or 'a weak match'}"
 
 
 def in_passages(found: Iterable[Ranked[Entry]], limit: int) -> list[Ranked[Entry]]:

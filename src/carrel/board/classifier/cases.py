@@ -174,9 +174,8 @@ def _after(tx: Tx, access: Access, bundle: Bundle, found: Entry | EntryLocation)
     """The case of a bundle that follows another entry: it gets the same location, once that is known."""
     if found.classification == "pending":
         return Case(bundle=bundle)
-    location = (
-        known_location(tx, access, found.topic_id, found.task_id) if found.classification == "classified" else None
-    )
+    is_sorted = found.classification == "classified"
+    location = known_location(tx, access, found.topic_id, found.task_id) if is_sorted else None
     return Case(bundle=bundle, location=location, ruled=UNALLOCATED if location is None else None)
 
 

@@ -77,10 +77,8 @@ def _cut(messages: Sequence[Message], meanings: Floats) -> Iterator[Piece]:
         piece = [chat[0]]
         for number, at in enumerate(chat[1:], 1):
             coming = chat[number : number + thresholds.GROUP_COMING]
-            if (
-                _continuity(messages, meanings, weights, piece[-CLASSIFIER_RECENT_SAID_MAX:], coming)
-                < thresholds.GROUP_CUT
-            ):
+            recent = piece[-CLASSIFIER_RECENT_SAID_MAX:]
+            if _continuity(messages, meanings, weights, recent, coming) < thresholds.GROUP_CUT:
                 yield piece
                 piece = []
             piece.append(at)

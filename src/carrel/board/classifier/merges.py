@@ -208,15 +208,10 @@ class Merges:
             profile = topic.profile or Profile()
             is_grown = profile.lines >= thresholds.RENAMED_AT * profile.named
             # A topic with too few messages cannot be named by its words.
-            is_named = (
-                topic.is_mergeable and is_groupable(topic) and profile.lines > limits.CLASSIFIER_FRAGMENT_LINES_MAX
-            )
-            name = (
-                name_by_words(profile, weights, social_words)
-                if is_named and (is_grown or topic.id in changed)
-                else None
-            )
-            if name is not None:
+            is_large = profile.lines > limits.CLASSIFIER_FRAGMENT_LINES_MAX
+            if not (is_large and topic.is_mergeable and is_groupable(topic) and (is_grown or topic.id in changed)):
+                continue
+            if (name := name_by_words(profile, weights, social_words)) is not None:
                 await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
 
 
