@@ -70,10 +70,7 @@ def ids_after(tx: Tx, access: Access, kind: str, after: str, *, limit: int) -> l
 
 
 def ids_in_session(tx: Tx, access: Access, session_key: str, *, tool_calls: bool, limit: int) -> list[str]:
-    """Return unordered ids of a session's findable entries: all of them, or at least `limit`.
-
-    An entry that is in the session in two ways appears twice.
-    """
+    """Return unordered ids of a session's findable entries, all or at least `limit`; some may appear twice."""
     spoken = "" if tool_calls else "AND (role IS NULL OR role NOT IN ('toolCall', 'toolResult')) "
     # Two statements in one, each with its own index: a condition on either column would read all entries of the
     # account.

@@ -120,10 +120,7 @@ def worth(section: str, lines: Sequence[Line]) -> float:
 def lay_out(
     lines: Iterable[Line], *, question: str, mode: Depth, max_chars: int, form: Form = "clawboard"
 ) -> Layout:  # fmt: skip
-    """Return the block of those lines, and what was left out.
-
-    In a run, sections are ordered by worth, and the run's message is not repeated.
-    """
+    """Return the block, and what was left out; in a run it is ordered by worth and does not repeat the message."""
     sections = {name: list[Line]() for name in SECTIONS}
     for line in lines:
         sections[line.section].append(line)

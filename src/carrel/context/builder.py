@@ -163,10 +163,7 @@ def _lines(
 
 
 def shows_newest(request: ContextRequest, board: Board) -> bool:
-    """Return whether an otherwise empty context shows the newest things on the board.
-
-    Neither in a task lane nor to a run, which is better shown nothing than unrelated things.
-    """
+    """Return whether an empty context shows the newest things: not in a task lane, nor unrelated things to a run."""
     return not board.is_narrow and request.form != "run"
 
 

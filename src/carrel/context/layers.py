@@ -130,10 +130,7 @@ def task_lines(
 
 
 def newest_lines(tx: Tx, seen: Access, spaces: tuple[str, ...] | None, *, limit: int) -> list[Line]:
-    """Return the most recently changed topics and open tasks, for an otherwise empty context.
-
-    Only their names: a digest may quote another session.
-    """
+    """Return the last changed topics and open tasks by name, for an empty context; a digest may quote a session."""
     topics = store.newest_topics(tx, seen, limit=limit) if limit else []
     tasks = store.newest_tasks(tx, seen, spaces=spaces, limit=limit) if limit else []
     return [

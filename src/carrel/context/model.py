@@ -51,10 +51,7 @@ class Line(Explained, frozen=True, kw_only=True):
 
 
 def each_once(lines: Iterable[Line]) -> list[Line]:
-    """Return lines without those about things that an earlier line shows.
-
-    Routing memory records every message, so it may name a topic again.
-    """
+    """Return lines that show each thing once; only routing memory, which records every message, may repeat it."""
     shown: set[tuple[str, str]] = set()
     kept: list[Line] = []
     for line in lines:

@@ -53,10 +53,7 @@ class Recalling(Struct, frozen=True, kw_only=True):
 
 
 def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound) -> list[Line]:
-    """Return a line for each match, best first; topics and tasks as elsewhere in the block.
-
-    Entries are in reading order, passage by passage.
-    """
+    """Return a line for each match, best first; entries passage by passage, in reading order."""
     session, shown = recalling.session, recalling.shown
     late = _late_runs(tx, seen, session, found)
     # Neither the question itself nor "ok" or "thanks" answers it.

@@ -1,7 +1,4 @@
-"""The journal of entries and the feed of events.
-
-Histories, transcripts and timelines are queries over the journal.
-"""
+"""The journal of entries and the feed of events. Histories, transcripts and timelines query the journal."""
 
 from carrel.journal.changes import ChangePage, changes_since, sequence_at
 from carrel.journal.feed import FeedStart, feed_pages, feed_start

@@ -30,10 +30,7 @@ _SHARED = f"{_NO_LANE} AND (entries.topic_id IS NOT NULL OR entries.task_id IS N
 def seen_topics(
     tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, column: str = "topics.id"
 ) -> Condition:
-    """Return the condition for topics that are visible in the caller's spaces, narrowed to the given ones.
-
-    `column` has the id of the topic.
-    """
+    """Return the condition for topics visible in the caller's spaces among the given; `column` has the topic's id."""
     seen = access.narrowed(spaces)
     if "*" in seen:
         return "TRUE", {}

@@ -118,10 +118,7 @@ def _unsorted(tx: Tx, access: Access, entry: Entry) -> Entry:
 
 
 class Classifier(LeasedDuty[Cycle]):
-    """Sorts entries into topics and tasks, and renews digests.
-
-    Entries themselves say whether they wait, so sorting one again only means making it pending again.
-    """
+    """Sorts entries into topics and tasks, and renews digests; the entries themselves say whether they wait."""
 
     name = "classifier"
     bell = CLASSIFIER

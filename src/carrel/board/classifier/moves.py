@@ -47,10 +47,7 @@ class Unit(Struct, frozen=True):
 
 
 class Move(Struct, frozen=True):
-    """Units of one topic that belong in another one; `to` is None for a new topic.
-
-    `is_all` says that nothing is left in the old topic.
-    """
+    """Units of one topic that move to another, or to a new one if `to` is None; `is_all` if nothing is left there."""
 
     topic_id: str
     to: str | None
