@@ -7,8 +7,8 @@ import pytest
 from bench.sparse_chats import POLISH, sparse_lines
 from carrel.board.classifier.groups import group_messages
 from carrel.board.classifier.moves import TopicEntry, Unit
-from carrel.board.classifier.phrases import social_words_in
-from carrel.board.profiles import Profile, Weights, common_share, distinctive_words, gist, name_by_words
+from carrel.board.classifier.phrases import name_by_words, social_words_in
+from carrel.board.profiles import Profile, Weights, common_share, distinctive_words, gist
 from carrel.kernel.settings import SearchSettings
 from carrel.search import Similarity, embedder_for
 from carrel.wire import Wire

@@ -1,17 +1,15 @@
-"""Profiles: the words by which a topic is recognised and named, and their weights. Pure."""
+"""Profiles: the words by which a topic is recognised, and their weights. Pure."""
 
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from msgspec import Struct
 
-from carrel.board.classifier import thresholds
 from carrel.board.common_words import FILLER_WORDS, FIRST_NAMES
-from carrel.kernel import clip, limits, one_line
+from carrel.kernel import limits
 from carrel.search import words_of
 
 _WORD = re.compile(r"[^\W_]+")
@@ -114,13 +112,3 @@ class Weights:
         """Return the weight of some words relative to a whole, each with its count."""
         total = sum(map(self.of, whole))
         return sum(self.of(word) * counted for word, counted in part.items()) / total if total else 0.0
-
-
-def name_by_words(profile: Profile, weights: Weights, social_words: AbstractSet[str]) -> str | None:
-    """Return a name made of a topic's distinctive words; None if no word is in more than one message."""
-    known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in social_words}
-    said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
-    ranked = sorted(said, key=lambda word: (-said[word], word))[: thresholds.NAME_WORDS_MAX]
-    chosen = [word for word in ranked if said[word] >= thresholds.NAME_SHARE_MIN * said[ranked[0]]]
-    name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), limits.CLASSIFIER_NAME_CHARS_MAX)
-    return name[:1].upper() + name[1:] or None

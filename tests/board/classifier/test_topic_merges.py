@@ -10,7 +10,8 @@ from carrel.board import LogChange, change_entry, join_topics, split_topic
 from carrel.board.classifier.groups import Message, group_messages
 from carrel.board.classifier.merges import move_messages
 from carrel.board.classifier.moves import Move, TopicEntry, Unit, moves_to, units_of
-from carrel.board.profiles import Profile, Weights, distinctive_words, name_by_words
+from carrel.board.classifier.phrases import name_by_words
+from carrel.board.profiles import Profile, Weights, distinctive_words
 from carrel.board.store import routes_of
 from carrel.journal import DEFAULT_SPACE, Entry, events_after
 from carrel.kernel import Access, Refusal

@@ -16,13 +16,13 @@ from carrel.board.classifier import store, thresholds
 from carrel.board.classifier.cases import Case
 from carrel.board.classifier.groups import group_messages
 from carrel.board.classifier.moves import Move, Unit, moves_to, units_of
-from carrel.board.classifier.phrases import name_of, social_words_in
+from carrel.board.classifier.phrases import name_by_words, name_of, social_words_in
 from carrel.board.classifier.rules import SMALL_TALK, Candidate
 from carrel.board.digest_store import note_digest
 from carrel.board.digests import forget_digest
 from carrel.board.entries import change_entry, readable_entry
 from carrel.board.model import LogChange
-from carrel.board.profiles import Profile, Weights, name_by_words
+from carrel.board.profiles import Profile, Weights
 from carrel.board.store import move_route, move_routes
 from carrel.journal import entries_by_id, update_entry
 from carrel.kernel import Access, invalid, limits

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from carrel.board.classifier import thresholds
 from carrel.board.common_words import FIRST_NAMES, SOCIAL_WORDS
-from carrel.board.profiles import distinctive_words
+from carrel.board.profiles import Profile, Weights, distinctive_words
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import CLASSIFIER_NAME_CHARS_MAX, SUMMARY_READ_CHARS_MAX, TERSE_CHARS_MAX
 from carrel.search import words_of
@@ -86,6 +87,16 @@ def name_of(text: str) -> str:
     said = next((sentence for sentence in sentences if distinctive_words(sentence)), None) or _plain(line) or line
     name = clip(said, CLASSIFIER_NAME_CHARS_MAX)
     return name[:1].upper() + name[1:]
+
+
+def name_by_words(profile: Profile, weights: Weights, social_words: AbstractSet[str]) -> str | None:
+    """Return a name made of a topic's distinctive words; None if no word is in more than one message."""
+    known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in social_words}
+    said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
+    ranked = sorted(said, key=lambda word: (-said[word], word))[: thresholds.NAME_WORDS_MAX]
+    chosen = [word for word in ranked if said[word] >= thresholds.NAME_SHARE_MIN * said[ranked[0]]]
+    name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), CLASSIFIER_NAME_CHARS_MAX)
+    return name[:1].upper() + name[1:] or None
 
 
 def _plain(sentence: str) -> str:
