@@ -20,7 +20,6 @@ from carrel.memory.model import (
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope
 from carrel.sessions import LaneDeleted
 from carrel.storage import Database, Tx
-from carrel.topics import check_length
 
 
 def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) -> Memory:
@@ -146,7 +145,9 @@ def promote(tx: Tx, access: Access, memory: Memory, reason: str) -> Memory:
     """Copy a memory to global, with the reason and who gave it."""
     if not reason.strip():
         raise invalid("reason", "Say why this should be known everywhere.")
-    check_length("reason", reason, MEMORY_REASON_CHARS_MAX)
+    if len(reason) > MEMORY_REASON_CHARS_MAX:
+        message = f"reason has at most {MEMORY_REASON_CHARS_MAX} characters."
+        raise Refusal(Code.TOO_LONG, message, field="reason")
     if memory.read_scope == str(GLOBAL_SCOPE):
         raise Refusal(Code.CONFLICT, "This memory is global already.")
     names = (name for name in NewMemory.__struct_fields__ if name != "supersedes")

@@ -13,7 +13,6 @@ from carrel.kernel.fields import Moment, at_most, checked, up_to
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope, ScopeKind
 from carrel.search import STOP_WORDS
 from carrel.search import words_of as stems_of
-from carrel.topics import check_length, check_tags
 
 MemoryType = Literal["decision", "constraint", "failure", "fix", "preference", "fact", "task_state", "result"]
 # Shorter words are in almost every sentence, unless they contain a digit.
@@ -204,9 +203,14 @@ def check(said: NewMemory | MemoryChange) -> None:
     """Refuse values that are missing, too long or out of range; unset fields are not checked."""
     if isinstance(said.content, str) and not said.content.strip():
         raise invalid("content", "A memory needs some text.")
-    check_length("content", said.content, limits.MEMORY_CONTENT_CHARS_MAX)
-    check_length("title", said.title, limits.MEMORY_TITLE_CHARS_MAX)
+    limited = {"content": limits.MEMORY_CONTENT_CHARS_MAX, "title": limits.MEMORY_TITLE_CHARS_MAX}
+    for field, most in limited.items():
+        if isinstance(text := getattr(said, field), str) and len(text) > most:
+            raise Refusal(Code.TOO_LONG, f"{field} has at most {most} characters.", field=field)
     if not isinstance(said.tags, UnsetType):
-        check_tags(said.tags, "memory", limits.MEMORY_TAGS_MAX, limits.MEMORY_TAG_CHARS_MAX)
+        if len(said.tags) > limits.MEMORY_TAGS_MAX:
+            raise Refusal(Code.LIMIT_REACHED, f"A memory has at most {limits.MEMORY_TAGS_MAX} tags.", field="tags")
+        if any(len(tag) > limits.MEMORY_TAG_CHARS_MAX for tag in said.tags):
+            raise Refusal(Code.TOO_LONG, f"A tag has at most {limits.MEMORY_TAG_CHARS_MAX} characters.", field="tags")
     if isinstance(said, NewMemory) and not 0 <= said.confidence <= 1:
         raise invalid("confidence", "confidence must be between 0 and 1.")

@@ -118,14 +118,12 @@ def check_length(field: str, text: object, chars_max: int) -> None:
         raise Refusal(Code.TOO_LONG, f"{field} has at most {chars_max} characters.", field=field)
 
 
-def check_tags(
-    tags: Sequence[str], what: str, tags_max: int = limits.TASK_TAGS_MAX, chars_max: int = limits.TASK_TAG_CHARS_MAX
-) -> None:
+def check_tags(tags: Sequence[str], what: str) -> None:
     """Refuse too many tags, and tags that are too long."""
-    if len(tags) > tags_max:
-        raise Refusal(Code.LIMIT_REACHED, f"A {what} has at most {tags_max} tags.", field="tags")
-    if any(len(tag) > chars_max for tag in tags):
-        raise Refusal(Code.TOO_LONG, f"A tag has at most {chars_max} characters.", field="tags")
+    if len(tags) > limits.TASK_TAGS_MAX:
+        raise Refusal(Code.LIMIT_REACHED, f"A {what} has at most {limits.TASK_TAGS_MAX} tags.", field="tags")
+    if any(len(tag) > limits.TASK_TAG_CHARS_MAX for tag in tags):
+        raise Refusal(Code.TOO_LONG, f"A tag has at most {limits.TASK_TAG_CHARS_MAX} characters.", field="tags")
 
 
 def check_change(change: TopicChange) -> None:
