@@ -6,9 +6,9 @@ import pytest
 
 from bench.sparse_chats import POLISH, sparse_lines
 from carrel.board.classifier.groups import group_messages
-from carrel.board.classifier.moves import SaidEntry, Unit
-from carrel.board.classifier.phrases import asides_of
-from carrel.board.profiles import Profile, Weights, common_share, distinctive_words, gist, name_by_words
+from carrel.board.classifier.moves import TopicEntry, Unit
+from carrel.board.classifier.phrases import name_by_words, social_words_in
+from carrel.board.profiles import Profile, Weights, common_share, distinctive_words, gist
 from carrel.kernel.settings import SearchSettings
 from carrel.search import Similarity, embedder_for
 from carrel.wire import Wire
@@ -24,15 +24,15 @@ def pairs(counts: Counter[tuple[str, int]] | Counter[int] | Counter[str]) -> int
 
 def unit(text: str, chat: str = "a") -> Unit:
     """Return a message of a chat."""
-    entry = SaidEntry(id="e", topic_id="t", chat=chat, at=0, text=text, is_persons=True, is_given=False)
+    entry = TopicEntry(id="e", topic_id="t", chat=chat, at=0, text=text, is_by_person=True, is_given=False)
     return Unit(entry, ("e",), False)
 
 
 @requirement("A.topic.names")
 async def test_few_lines_on_each_subject_are_grouped_by_it_in_a_language_without_a_list_of_words() -> None:
-    asides = asides_of([line.text for line in LINES])
+    social_words = social_words_in([line.text for line in LINES])
     ordered = sorted(LINES, key=lambda line: line.chat)
-    messages = [unit(line.text, line.chat).message(False, asides) for line in ordered]
+    messages = [unit(line.text, line.chat).message(False, social_words) for line in ordered]
     wire = Wire()
     similarity = Similarity(embedder_for(SearchSettings(), wire))
     meanings = await similarity.directions([gist(line.text) for line in ordered])
@@ -52,9 +52,9 @@ def test_asides_are_told_by_where_they_stand() -> None:
         "Zofia, kosiarka jest zepsuta", "@Wojtek szklarnia jest gotowa", "hej Zofia, szklarnia jest za droga",
         "gdzie jest nasza kosiarka?", "nasza szklarnia, kosiarka i konewka są na sprzedaż",
     ]  # fmt: skip
-    assert asides_of(said) >= {"dzień", "dobri", "hej", "wojtek", "zofia", "spoko"}
-    assert not asides_of(said) & {"kosiarka", "szklarnia", "konewka"}
-    assert asides_of(["Invoices", "the invoices are late again", "who wrote the invoices?"]) == frozenset()
+    assert social_words_in(said) >= {"dzień", "dobri", "hej", "wojtek", "zofia", "spoko"}
+    assert not social_words_in(said) & {"kosiarka", "szklarnia", "konewka"}
+    assert social_words_in(["Invoices", "the invoices are late again", "who wrote the invoices?"]) == frozenset()
 
 
 @requirement("A.topic.names")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from carrel.board import LogChange, change_entry, delete_entry, routes_of, sort_again
-from carrel.journal import Entry, delete_lane_entries, events_after
+from carrel.journal import Entry, delete_transcript, events_after
 from carrel.kernel.settings import ClassifierSettings, DigestsSettings
 from carrel.storage import Tx
 from carrel.work import TaskChange, change_task, reopen_task, visible_changes
@@ -239,7 +239,7 @@ async def test_a_transcript_that_is_deleted_lives_on_in_no_digest(board: Board) 
     await board.send("swordfish", str(MAIN), topic_id=fence)
     await board.sort()
     assert "swordfish" in ((await digest(board, fence))[0] or "")
-    await board.db.write(lambda tx: delete_lane_entries(tx, board.access, str(MAIN)))
+    await board.db.write(lambda tx: delete_transcript(tx, board.access, "key", str(MAIN)))
     assert (await digest(board, fence))[0] is None
     assert await anchors(board, str(MAIN)) == []
 

@@ -9,8 +9,8 @@ from msgspec import structs
 from carrel.board import BoardQuery, board_search, settle_accounts
 from carrel.context import ContextLimits
 from carrel.context.model import (
+    LOCATION,
     NOTES,
-    PLACE,
     RECALLED_LOGS,
     RECALLED_TASKS,
     RECALLED_TOPICS,
@@ -119,7 +119,7 @@ async def test_every_line_of_a_topic_or_task_has_its_digest_clipped_and_the_laye
     found = await board.build(key, "which lantern is it?", mode="patient", limits=limits)
     widths = {"topic": 140, "task": 120}
     lines = [line for line in found.lines if line.kind in widths and line.section != ROUTING]
-    sections = {PLACE, WORKING_TOPICS, WORKING_TASKS, RECALLED_TOPICS, RECALLED_TASKS}
+    sections = {LOCATION, WORKING_TOPICS, WORKING_TASKS, RECALLED_TOPICS, RECALLED_TASKS}
     assert {line.section for line in lines} == sections
     for line in lines:
         if line.kind == "task":
@@ -129,7 +129,7 @@ async def test_every_line_of_a_topic_or_task_has_its_digest_clipped_and_the_laye
         assert len(digest) == widths[line.kind], line
         assert digest.endswith("…")
     assert found.layers == ("A:board_session", "A:working_set", "A:routing_memory", "A:timeline", "B:semantic")
-    places = [found.block.index(name) for name in (PLACE, WORKING_TOPICS, ROUTING, TIMELINE, RECALLED_TOPICS)]
+    places = [found.block.index(name) for name in (LOCATION, WORKING_TOPICS, ROUTING, TIMELINE, RECALLED_TOPICS)]
     assert places == sorted(places)
 
 

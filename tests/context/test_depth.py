@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.context.depth import depth_named, has_signal, is_low_signal, recalls, shown_by
+from carrel.context.depth import depth_named, has_signal, is_low_signal, recalls, result_counts
 from carrel.context.model import (
     ContextLimits,
 )
@@ -57,8 +57,8 @@ def test_only_an_empty_question_and_cheap_search_nowhere() -> None:
 @requirement("S4.context.mode.default", "S4.context.patient")
 def test_unknown_modes_are_auto_and_patient_shows_more() -> None:
     assert [depth_named(text) for text in ("full", "deep", "", None)] == ["full", "auto", "auto", "auto"]
-    usual, patient = (shown_by(mode, ContextSettings(), ContextLimits()) for mode in ("full", "patient"))
+    usual, patient = (result_counts(mode, ContextSettings(), ContextLimits()) for mode in ("full", "patient"))
     assert (usual.topics, usual.tasks, usual.logs, usual.notes) == (3, 3, 6, 6)
     assert (patient.topics, patient.tasks, patient.logs, patient.notes) == (5, 8, 12, 10)
-    own = shown_by("patient", ContextSettings(), ContextLimits(topics=0, logs=40))
+    own = result_counts("patient", ContextSettings(), ContextLimits(topics=0, logs=40))
     assert (own.topics, own.tasks, own.logs) == (0, 8, 40)

@@ -349,5 +349,5 @@ def _recalled(tx: Tx, access: Access, key: SessionKey, task_id: str | None) -> s
 
 
 def _listed(tx: Tx, access: Access, key: SessionKey, task_id: str | None) -> list[Memory]:
-    places = reader_of(tx, access, key, task_id).places()
+    places = reader_of(tx, access, key, task_id).scope_keys()
     return memories_listed(tx, access, places, kind=None, before=None, limit=500)

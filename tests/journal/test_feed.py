@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from carrel.journal import About, Event, EventFilter, append_event, events_after, feed_pages, feed_start, prune_events
-from carrel.journal.store import first_event_since, newest_event, pruned_event
+from carrel.journal.store import newest_event, number_before, pruned_event
 from carrel.storage import Tx
 from tests.harness.engine import MAIN, SECONDS_MAX, Engine, FakeClock, events_of_run, open_engine, within
 from tests.requirements.mark import requirement
@@ -112,12 +112,12 @@ async def test_a_moment_maps_to_the_cursor_before_its_first_event(engine: Engine
     engine.advance(5)
     at = engine.clock.now_ms()
     await engine.db.write(telling(engine, "b"))
-    assert await engine.db.read(lambda tx: first_event_since(tx, engine.access, at)) >= cursor
+    assert await engine.db.read(lambda tx: number_before(tx, engine.access, "events", at)) >= cursor
     behind = await engine.db.read(
-        lambda tx: events_after(tx, engine.access, first_event_since(tx, engine.access, at), limit=9)
+        lambda tx: events_after(tx, engine.access, number_before(tx, engine.access, "events", at), limit=9)
     )
     assert [event.name for event in behind] == ["b"]
-    later = await engine.db.read(lambda tx: first_event_since(tx, engine.access, at + 1))
+    later = await engine.db.read(lambda tx: number_before(tx, engine.access, "events", at + 1))
     assert later == behind[-1].seq
 
 

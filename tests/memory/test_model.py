@@ -71,7 +71,7 @@ class Memories(RuleBasedStateMachine):
         self._loop.close()
 
     def reachable(self, account: int, by: Reader) -> set[str]:
-        places = {(account, *place) for place in by.places()}
+        places = {(account, *place) for place in by.scope_keys()}
         return {name for (_, name), (_, place) in self.kept.items() if place in places}
 
     @rule(account=accounts, by=readers, text=words, kind=types)

@@ -13,7 +13,7 @@ BOARD = (
     Mutant(
         "what a host records of answers to ourselves is sorted",
         "board/own_request_store.py",
-        '    return ("failed", OWN_REQUEST) if is_back else None',
+        "    return OWN_REQUEST if is_back else None",
         "    return None",
         "tests/board/test_own_request_store.py",
     ),
@@ -62,7 +62,7 @@ BOARD = (
     Mutant(
         "an answer follows its question into another space",
         "board/classifier/sorter.py",
-        "    if entry.space_id not in (None, place.space_id) and not case.is_given:",
+        "    if entry.space_id not in (None, location.space_id) and not case.is_given:",
         "    if False:",
         "tests/board/classifier/test_sorter.py",
     ),
@@ -161,7 +161,7 @@ BOARD = (
         "a sub-agent's session leads into a hidden topic",
         "board/locations.py",
         "    found = store.entry_in_view(tx, access, told) if told is not None else None\n"
-        "    place = Location() if found is None else place_named(tx, access, found.task_id, found.topic_id)",
+        "    location = Location() if found is None else location_named(tx, access, found.task_id, found.topic_id)",
         "    found = store.entry_in_view(tx, structs.replace(access, kind='system', space_ids=('*',)), told or '')\n"
         "    place = Location() if found is None else Location(found.topic_id, found.task_id, found.space_id)",
         "tests/board/test_intake.py",

@@ -51,8 +51,8 @@ ISOLATION = (
     Mutant(
         "every lane is shown the digests of tasks",
         "context/layers.py",
-        '_digest(task.digest, _TASK_DIGEST_CHARS) if digests else ""',
-        "_digest(task.digest, _TASK_DIGEST_CHARS)",
+        '_digest(task.digest, budget.TASK_DIGEST_CHARS) if digests else ""',
+        "_digest(task.digest, budget.TASK_DIGEST_CHARS)",
         _CROSSING,
     ),
     Mutant(
@@ -113,7 +113,7 @@ ISOLATION = (
     ),
     Mutant(
         "a run reads the chats of others than whoever caused it",
-        "visibility/tool_visibility.py",
+        "visibility/lanes.py",
         "    if access.behalf is not None and _is_anothers(tx, access, key, access.behalf):",
         "    if False:",
         _RULE,
@@ -121,7 +121,7 @@ ISOLATION = (
     Mutant(
         "an agent is shown what another session says",
         "context/builder.py",
-        "    is_own = seen.view is None or here is None or here.key == seen.current or lane.on_board",
+        "    is_own = seen.view is None or session.name is None or session.key == seen.current or lane.on_board",
         "    is_own = True",
         _CROSSING,
     ),

@@ -190,7 +190,7 @@ RIGHTS = (
         "sessions/routing.py",
         "    _require_shown(tx, access, visibility, key)\n    found = _found(tx, access, key, None)",
         "    found = _found(tx, access, key, None)",
-        "tests/visibility/test_tool_visibility.py",
+        "tests/visibility/test_lanes.py",
     ),
     Mutant(
         "metrics name agents of other accounts",

@@ -82,15 +82,15 @@ SORTING = (
     Mutant(
         "the classifier undoes where a person has put an entry",
         "board/classifier/sorter.py",
-        " if (entry.topic_id, entry.task_id, entry.space_id) == places[entry.id]]",
+        " if (entry.topic_id, entry.task_id, entry.space_id) == locations[entry.id]]",
         "]",
         _CONVERGENCE,
     ),
     Mutant(
         "the classifier sorts what a person has settled",
         "board/classifier/sorter.py",
-        'for entry in entries_by_id(tx, access, places) if entry.classification == "pending")',
-        "for entry in entries_by_id(tx, access, places))",
+        'for entry in entries_by_id(tx, access, locations) if entry.classification == "pending")',
+        "for entry in entries_by_id(tx, access, locations))",
         _CONVERGENCE,
     ),
     Mutant(
@@ -208,7 +208,7 @@ SORTING = (
     Mutant(
         "an entry keeps a task of another topic",
         "board/entries.py",
-        "required_place(tx, access, entry.task_id, None).topic_id == topic_id else None",
+        "required_location(tx, access, entry.task_id, None).topic_id == topic_id else None",
         "True else None",
         _ENTRIES,
     ),
@@ -257,7 +257,7 @@ SORTING = (
     Mutant(
         "what a person has named is merged into something else",
         "board/classifier/groups.py",
-        "    alike[np.outer(settled, settled)] = _NEVER\n",
+        "    similarity[np.outer(settled, settled)] = _NEVER\n",
         "",
         _MERGES,
     ),

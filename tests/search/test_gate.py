@@ -20,8 +20,8 @@ STRANGER = structs.replace(GREEDY, account_id="acc_2", actor_id="stranger")
 class Searching:
     """Searches at one gate, by who has been admitted, in order."""
 
-    def __init__(self, group: asyncio.TaskGroup, places: int) -> None:
-        self.gate = Gate(places)
+    def __init__(self, group: asyncio.TaskGroup, slots: int) -> None:
+        self.gate = Gate(slots)
         self.group = group
         self.admitted: list[str] = []
         self.refused: list[str] = []
@@ -36,7 +36,7 @@ class Searching:
     async def _search(self, caller: Access) -> None:
         end = asyncio.Event()
         try:
-            async with self.gate.place(caller, WAIT_SECONDS):
+            async with self.gate.slot(caller, WAIT_SECONDS):
                 self.admitted.append(caller.actor_id)
                 self._ends.append(end)
                 await end.wait()
@@ -59,14 +59,14 @@ class Searching:
             await self.end_one()
 
 
-@pytest.mark.parametrize("places", [1, 2])
-async def test_places_come_in_turn_to_accounts_and_to_the_callers_of_each(places: int) -> None:
+@pytest.mark.parametrize("slots", [1, 2])
+async def test_places_come_in_turn_to_accounts_and_to_the_callers_of_each(slots: int) -> None:
     async with asyncio.TaskGroup() as group:
-        searching = Searching(group, places)
-        await searching.start(*[GREEDY] * (places + 3), COLLEAGUE, STRANGER)
-        assert searching.admitted == ["greedy"] * places
+        searching = Searching(group, slots)
+        await searching.start(*[GREEDY] * (slots + 3), COLLEAGUE, STRANGER)
+        assert searching.admitted == ["greedy"] * slots
         await searching.end_all()
-        assert searching.admitted[places:] == ["stranger", "colleague"] + ["greedy"] * 3
+        assert searching.admitted[slots:] == ["stranger", "colleague"] + ["greedy"] * 3
 
 
 async def test_a_callers_only_search_waits_for_its_turn_and_further_ones_are_refused(elapsing: Elapsing) -> None:

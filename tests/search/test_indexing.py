@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from carrel.board import BoardDocuments
-from carrel.journal import FollowerDuty, NewEntry, append_entry, delete_lane_entries, events_behind
+from carrel.journal import FollowerDuty, NewEntry, append_entry, delete_transcript, events_behind
 from carrel.kernel import MS_PER_DAY, Provenance
 from carrel.kernel.limits import SEARCH_CHUNK_CHARS
 from carrel.kernel.settings import SearchSettings
@@ -163,7 +163,7 @@ async def test_what_is_deleted_is_found_no_more_even_before_the_follower_has_see
     await follow(index)
     assert len(await index.logs("gasket", viewer="owner")) == 1
     await index.engine.db.write(lambda tx: _spoken(tx, index, "a", "gasket two"))
-    await index.engine.db.write(lambda tx: delete_lane_entries(tx, index.access, str(lane_key("a"))))
+    await index.engine.db.write(lambda tx: delete_transcript(tx, index.access, "key", str(lane_key("a"))))
     assert await index.logs("gasket", viewer="owner") == []
     await follow(index)
     assert await index.logs("gasket", viewer="owner") == []

@@ -23,15 +23,14 @@ from carrel.board.locations import (
     infer_space,
     named_session,
     prune_routes,
-    routes_of,
     visible_routes,
 )
 from carrel.board.membership import observe_changes, settle_accounts
 from carrel.board.model import Classification, LogChange, LogFilter, LogSource, LogType, NewLog, Summary
 from carrel.board.model_calls import Model
-from carrel.board.search import BoardFound, BoardQuery, Ranked, board_search, found_entry, place_of_search
+from carrel.board.search import BoardFound, BoardQuery, Ranked, board_search, found_entry, scope_of_search
 from carrel.board.search_shapes import SearchShape, search_shape
-from carrel.board.store import Route, RouteFields, list_entries
+from carrel.board.store import Route, RouteFields, list_entries, routes_of
 
 __all__ = [
     "BoardDocuments", "BoardFound", "BoardQuery", "Classification", "Classifier", "ClaudeEvent", "Ingests", "LogChange",
@@ -39,7 +38,7 @@ __all__ = [
     "Sorter", "Summary", "accept", "add_route", "ask_for_digests", "ask_for_turn", "backlog", "board_key",
     "board_search", "change_entry", "classifier_gauges", "delete_entry", "followup_duty", "found_entry", "infer_space",
     "is_unrecorded", "join_topics", "list_entries", "log_shapes", "named_session", "observe_changes",
-    "observe_delegated_runs", "place_of_search", "prune_routes", "read_file", "readable_entry", "record",
-    "require_hooks", "routes_of", "run_hook", "search_shape", "settle_accounts", "sort_again", "sorted_by",
-    "split_topic", "visible_routes", "wake",
+    "observe_delegated_runs", "prune_routes", "read_file", "readable_entry", "record", "require_hooks", "routes_of",
+    "run_hook", "scope_of_search", "search_shape", "settle_accounts", "sort_again", "sorted_by", "split_topic",
+    "visible_routes", "wake",
 ]  # fmt: skip

@@ -5,7 +5,8 @@ from typing import Literal
 from msgspec import Struct
 
 from carrel.journal import Entry, entries_by_id
-from carrel.kernel import Access
+from carrel.kernel import MS_PER_MINUTE, Access
+from carrel.kernel.settings import DigestsSettings
 from carrel.storage import Tx
 
 Kind = Literal["topic", "task"]
@@ -25,13 +26,13 @@ class Renewal(Struct, frozen=True):
     due_at: int
 
 
-def note_digest(tx: Tx, access: Access, kind: Kind, item_id: str, interval_ms: int) -> None:
+def note_digest(tx: Tx, access: Access, kind: Kind, item_id: str, settings: DigestsSettings) -> None:
     """Lock a topic or a task, and record that its digest is outdated: it is renewed once older than the interval."""
     sql = (
         f"UPDATE {_TABLES[kind]} SET digest_due_at = COALESCE(digest_due_at, CASE WHEN digest_updated_at + :interval "
         f"> :now THEN digest_updated_at + :interval ELSE :now END) WHERE {_ONE}"
     )
-    tx.run(sql, access, id=item_id, interval=interval_ms, now=tx.now)
+    tx.run(sql, access, id=item_id, interval=int(settings.interval_minutes * MS_PER_MINUTE), now=tx.now)
 
 
 def ask_for_digest(tx: Tx, access: Access, kind: Kind, item_id: str) -> None:
@@ -79,12 +80,11 @@ def renewals_due(tx: Tx, access: Access, *, limit: int) -> list[Renewal]:
 
 
 def end_renewal(tx: Tx, access: Access, renewal: Renewal) -> None:
-    """Record that a digest is up to date."""
     sql = f"UPDATE {_TABLES[renewal.kind]} SET digest_due_at = NULL WHERE {_ONE}"
     tx.run(sql, access, id=renewal.id)
 
 
-def entries_told_of(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: int) -> list[Entry]:
+def entries_for_digest(tx: Tx, access: Access, kind: Kind, item_id: str, *, limit: int) -> list[Entry]:
     """Return the newest entries for a digest, oldest first; without the messages of ticks, which nobody said.
 
     A topic's digest leaves out its tasks' entries, since readers of other tasks see it; the digest of a reopened task

@@ -6,14 +6,12 @@ from typing import Generic
 from msgspec import Struct, structs
 
 from carrel.kernel import Access, Shape, When
-from carrel.storage import Row, Tx
+from carrel.storage import FLAG, Table, Tx
 
-# Rows that are read by id at a time.
-_AT_A_TIME = 200
 _TABLES = {"topic": "topics", "task": "tasks", "entry": "entries"}
 
 
-class FoundPlace(Shape, Generic[When], frozen=True):
+class FoundItem(Shape, Generic[When], frozen=True):
     """What is searched and shown of topics and tasks alike."""
 
     id: str
@@ -26,14 +24,14 @@ class FoundPlace(Shape, Generic[When], frozen=True):
     updated_at: When
 
 
-class FoundTopic(FoundPlace[int], frozen=True):
+class FoundTopic(FoundItem[int], frozen=True):
     """What is searched and shown of a topic. It is visible in `spaces`: its own, and those of its tags."""
 
     name: str
     spaces: tuple[str, ...] = ()
 
 
-class FoundTask(FoundPlace[int], frozen=True):
+class FoundTask(FoundItem[int], frozen=True):
     """What is searched and shown of a task; `is_chat` marks the orchestrator chat, which is not on the board."""
 
     topic_id: str | None
@@ -43,38 +41,26 @@ class FoundTask(FoundPlace[int], frozen=True):
     is_chat: bool
 
 
-def _select(shape: type[Struct], table: str) -> str:
-    columns = (name for name in shape.__struct_fields__ if name != "spaces")
-    return f"SELECT {', '.join(columns)} FROM {table}"
+class _TopicSpace(Struct, frozen=True):
+    topic_id: str
+    space_id: str
 
 
-_SELECT_TOPIC, _SELECT_TASK = _select(FoundTopic, "topics"), _select(FoundTask, "tasks")
+_TOPICS = Table("topics", FoundTopic, without=("spaces",), codecs={"pinned": FLAG})
+_TASKS = Table("tasks", FoundTask, codecs={"pinned": FLAG, "is_chat": FLAG})
+_TOPIC_SPACES = Table("topic_spaces", _TopicSpace)
 
 
 def found_topics(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTopic]:
-    """Return the existing ones of these topics."""
-    names = list(ids)
-    spaces: dict[str, list[str]] = {}
-    for topic_id, space_id in _named(tx, access, "SELECT topic_id, space_id FROM topic_spaces", "topic_id", names):
-        spaces.setdefault(topic_id, []).append(space_id)
-    topics = [FoundTopic(*row) for row in _named(tx, access, _SELECT_TOPIC, "id", names)]
-    seen = {one.id: tuple(dict.fromkeys((one.space_id, *sorted(spaces.get(one.id, ()))))) for one in topics}
-    return {one.id: structs.replace(one, spaces=seen[one.id], pinned=bool(one.pinned)) for one in topics}
+    topics = {one.id: one for one in _TOPICS.among(tx, access, "id", ids)}
+    spaces = {one.id: {one.space_id: None} for one in topics.values()}
+    for space in sorted(_TOPIC_SPACES.among(tx, access, "topic_id", topics), key=lambda space: space.space_id):
+        spaces[space.topic_id][space.space_id] = None
+    return {name: structs.replace(one, spaces=tuple(spaces[name])) for name, one in topics.items()}
 
 
 def found_tasks(tx: Tx, access: Access, ids: Iterable[str]) -> dict[str, FoundTask]:
-    """Return the existing ones of these tasks."""
-    tasks = [FoundTask(*row) for row in _named(tx, access, _SELECT_TASK, "id", list(ids))]
-    return {one.id: structs.replace(one, pinned=bool(one.pinned), is_chat=bool(one.is_chat)) for one in tasks}
-
-
-def _named(tx: Tx, access: Access, select: str, column: str, ids: list[str]) -> list[Row]:
-    found: list[Row] = []
-    for first in range(0, len(ids), _AT_A_TIME):
-        values: dict[str, object] = {f"id_{at}": each for at, each in enumerate(ids[first : first + _AT_A_TIME])}
-        listed = ", ".join(f":{name}" for name in values)
-        found += tx.all(f"{select} WHERE account_id = :account AND {column} IN ({listed})", access, **values)
-    return found
+    return {one.id: one for one in _TASKS.among(tx, access, "id", ids)}
 
 
 def ids_after(tx: Tx, access: Access, kind: str, after: str, *, limit: int) -> list[str]:
@@ -84,10 +70,7 @@ def ids_after(tx: Tx, access: Access, kind: str, after: str, *, limit: int) -> l
 
 
 def ids_in_session(tx: Tx, access: Access, session_key: str, *, tool_calls: bool, limit: int) -> list[str]:
-    """Return unordered ids of a session's findable entries: all of them, or at least `limit`.
-
-    An entry that is in the session in two ways appears twice.
-    """
+    """Return unordered ids of a session's findable entries, all or at least `limit`; some may appear twice."""
     spoken = "" if tool_calls else "AND (role IS NULL OR role NOT IN ('toolCall', 'toolResult')) "
     # Two statements in one, each with its own index: a condition on either column would read all entries of the
     # account.

@@ -4,10 +4,11 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType, structs
 
+from carrel.access import readable_space
 from carrel.board import store
 from carrel.board.digest_store import forget_profile
 from carrel.board.digests import forget_quotations
-from carrel.board.locations import required_place, required_space
+from carrel.board.locations import required_location
 from carrel.board.model import Classification, LogChange, LogType
 from carrel.board.summaries import summary_of
 from carrel.journal import DEFAULT_SPACE, Entry, clean, update_entry
@@ -99,11 +100,10 @@ def _moved(tx: Tx, access: Access, entry: Entry, change: LogChange) -> dict[str,
         topic_id = entry.topic_id if change.topic_id is UNSET else change.topic_id
         if entry.task_view is not None and task_id != entry.task_id:
             raise invalid("taskId", "A message of a thread stays with its task.")
-        place = required_place(tx, access, task_id, topic_id)
-        given = {"task_id": place.task_id, "topic_id": place.topic_id}
-        given["space_id"] = None if place.space_id == DEFAULT_SPACE else place.space_id
+        location = required_location(tx, access, task_id, topic_id)
+        given = {"task_id": location.task_id, "topic_id": location.topic_id, "space_id": location.stored_space_id}
     if change.space_id is not UNSET:
-        given["space_id"] = required_space(tx, access, change.space_id)
+        given["space_id"] = readable_space(tx, access, change.space_id, field="spaceId").id
     return given
 
 
@@ -111,7 +111,7 @@ def _task_of(tx: Tx, access: Access, entry: Entry, topic_id: str | UnsetType | N
     """The task of an entry that gets another topic: kept only if it belongs to that topic."""
     if entry.task_id is None or topic_id is UNSET:
         return None
-    return entry.task_id if required_place(tx, access, entry.task_id, None).topic_id == topic_id else None
+    return entry.task_id if required_location(tx, access, entry.task_id, None).topic_id == topic_id else None
 
 
 def delete_entry(tx: Tx, access: Access, entry_id: str) -> None:
@@ -160,6 +160,5 @@ def log_shape(entry: Entry, files: dict[str, FileShape], raw: str | UnsetType | 
 
 
 def check_length(field: str, text: str | None, chars_max: int) -> None:
-    """Refuse a text that is too long; the error names `field`."""
     if text is not None and len(text) > chars_max:
         raise Refusal(Code.TOO_LONG, f"`{field}` has at most {chars_max} characters.", field=field)

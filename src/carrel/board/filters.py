@@ -5,18 +5,19 @@ from typing import Literal
 from carrel.journal import ContextMarks, Entry, NewEntry, clean
 from carrel.kernel import is_control_text
 
+# How an entry ends, and the code that says why.
 Verdict = tuple[Literal["classified", "failed"], str]
 
-CONTEXT_NOISE = "context_injection_noise"
-CONTROL_PLANE = "filtered_control_plane"
-SUBAGENT_SCAFFOLD = "filtered_subagent_scaffold"
-CRON_EVENT = "filtered_cron_event"
-TOOL_ACTIVITY = "filtered_tool_activity"
-UNANCHORED_TOOL_ACTIVITY = "filtered_unanchored_tool_activity"
-OWN_REQUEST = "filtered_own_request"
-UNALLOCATED = "unallocated"
-ATTEMPTS_EXHAUSTED = "attempts_exhausted"
-PRIVATE = "private"
+_CONTEXT_NOISE: Verdict = ("failed", "context_injection_noise")
+_CONTROL_PLANE: Verdict = ("failed", "filtered_control_plane")
+_SUBAGENT_SCAFFOLD: Verdict = ("failed", "filtered_subagent_scaffold")
+_CRON_EVENT: Verdict = ("failed", "filtered_cron_event")
+_TOOL_ACTIVITY: Verdict = ("classified", "filtered_tool_activity")
+_UNANCHORED_TOOL_ACTIVITY: Verdict = ("failed", "filtered_unanchored_tool_activity")
+OWN_REQUEST: Verdict = ("failed", "filtered_own_request")
+UNALLOCATED: Verdict = ("failed", "unallocated")
+ATTEMPTS_EXHAUSTED: Verdict = ("failed", "attempts_exhausted")
+PRIVATE: Verdict = ("classified", "private")
 
 CRON_CHANNEL = "cron-event"
 _TOOL_TRACES = ("Tool call:", "Tool result:", "Tool error:")
@@ -27,20 +28,19 @@ _SCAFFOLD = "[Subagent Context]"
 def verdict(entry: Entry | NewEntry) -> Verdict | None:
     """Return how an entry that is not part of a conversation is classified; None for any other."""
     if entry.channel == CRON_CHANNEL:
-        return "failed", CRON_EVENT
+        return _CRON_EVENT
     if is_tool_trace(entry):
-        anchored = entry.topic_id is not None or entry.task_id is not None
-        return ("classified", TOOL_ACTIVITY) if anchored else ("failed", UNANCHORED_TOOL_ACTIVITY)
+        return _UNANCHORED_TOOL_ACTIVITY if entry.topic_id is None and entry.task_id is None else _TOOL_ACTIVITY
     if entry.type != "conversation":
         return None
     text = clean(entry.content).strip()
     # Nothing is left after removing injected context.
     if (not text or text.startswith((ContextMarks.HEADING, ContextMarks.RUN_HEADING))) and not entry.attachment_ids:
-        return "failed", CONTEXT_NOISE
+        return _CONTEXT_NOISE
     if is_control_text(text) or entry.provenance.kind == "heartbeat":
-        return "failed", CONTROL_PLANE
+        return _CONTROL_PLANE
     if text.startswith(_SCAFFOLD) and is_subagent_key(entry.key or entry.bucket):
-        return "failed", SUBAGENT_SCAFFOLD
+        return _SUBAGENT_SCAFFOLD
     return None
 
 

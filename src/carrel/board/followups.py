@@ -132,7 +132,7 @@ def _tell(tx: Tx, run: Run, asked_in: Session | None, note: str, progress: dict[
             key=asked_in.key,
             session_id=asked_in.id,
             agent_id=asked_in.agent_id,
-            # Nobody said it, so it has no place on the board.
+            # Nobody said it, so it does not belong on the board.
             classification="classified",
         )
         append_entry(tx, run.access, entry)

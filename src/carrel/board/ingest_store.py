@@ -26,7 +26,6 @@ _ONE = "account_id = :account AND seq = :seq"
 
 
 def insert_ingest(tx: Tx, access: Access, item: Ingest) -> None:
-    """Write an entry that waits to be stored."""
     tx.run(_TABLE.insert, access, **_TABLE.values(item))
 
 
@@ -54,11 +53,9 @@ def hold_ingests(tx: Tx, access: Access, *, limit: int) -> list[Ingest]:
 
 
 def postpone_ingest(tx: Tx, access: Access, seq: int, attempt: int, due_at: int) -> None:
-    """Postpone storing an entry."""
     sql = f"UPDATE ingests SET attempt = :attempt, due_at = :due_at WHERE {_ONE}"
     tx.run(sql, access, seq=seq, attempt=attempt, due_at=due_at)
 
 
 def delete_ingest(tx: Tx, access: Access, seq: int) -> None:
-    """Delete a waiting entry."""
     tx.run(f"DELETE FROM ingests WHERE {_ONE}", access, seq=seq)

@@ -1,4 +1,4 @@
-"""Intake: entries that people, programs and agents send to the board, each stored once and in its place."""
+"""Intake: entries that people, programs and agents send to the board, each stored once, where it belongs."""
 
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -8,10 +8,10 @@ from msgspec import Struct, structs, to_builtins
 from carrel.board import store
 from carrel.board.entries import check_length, log_shapes
 from carrel.board.filters import CRON_CHANNEL, is_subagent_key, verdict
-from carrel.board.locations import board_key, link_spawned, place_of, session_of
+from carrel.board.locations import board_key, link_spawned, location_of, session_of
 from carrel.board.model import PERSON, Location, NewLog
 from carrel.board.own_request_store import own_verdict
-from carrel.journal import DEFAULT_SPACE, Entry, NewEntry, append_once, clean, entries_by_id
+from carrel.journal import Entry, NewEntry, append_once, clean, entries_by_id
 from carrel.kernel import MS_PER_MINUTE, Access, Code, Provenance, Refusal, SessionKey, invalid, is_control_text, limits
 from carrel.records import use_files
 from carrel.sessions import lane_of, open_session_of
@@ -46,17 +46,17 @@ class Recorded(NamedTuple):
 
 
 def record(tx: Tx, access: Access, log: NewLog) -> Recorded:
-    """Store a sent entry in its place, unless it repeats a stored one."""
+    """Store a sent entry where it belongs, unless it repeats a stored one."""
     check_log(access, log)
     key, bucket = session_of(tx, access, log.source)
     said = _said(tx, access, log, bucket or key)
     log = _tied(tx, access, log)
-    place = place_of(tx, access, log, bucket or key)
+    location = location_of(tx, access, log, bucket or key)
     dedupe = _mark(log, said)
-    known = _repeated(tx, access, log, said, dedupe) or _echoed(tx, access, log, said, key, place)
+    known = _repeated(tx, access, log, said, dedupe) or _echoed(tx, access, log, said, key, location)
     if known is not None:
         return Recorded(known, is_duplicate=True)
-    entry = _entry(tx, access, log, said, key, bucket, place)
+    entry = _entry(tx, access, log, said, key, bucket, location)
     ruled = verdict(entry) or own_verdict(tx, access, entry)
     if ruled is not None:
         entry = structs.replace(entry, classification=ruled[0], classification_error=ruled[1])
@@ -105,7 +105,7 @@ def _tied(tx: Tx, access: Access, log: NewLog) -> NewLog:
 
 
 def _entry(
-    tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, bucket: str | None, place: Location
+    tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, bucket: str | None, location: Location
 ) -> NewEntry:  # fmt: skip
     opened = open_session_of(tx, access, key) if key is not None and log.type == "conversation" else None
     sent_under = {} if log.idempotency_key is None else {"idempotencyKey": log.idempotency_key}
@@ -126,23 +126,22 @@ def _entry(
         session_id=None if opened is None else opened.id,
         message_id=log.source.message_id,
         channel=log.source.channel,
-        topic_id=place.topic_id,
-        task_id=place.task_id,
-        # The default space counts as given only if somebody chose it.
-        space_id=None if place.space_id == DEFAULT_SPACE and log.space_id is None else place.space_id,
+        topic_id=location.topic_id,
+        task_id=location.task_id,
+        space_id=location.stored_space_id if log.space_id is None else location.space_id,
         related_id=log.related_id,
-        source=_source(log, bucket, place),
+        source=_source(log, bucket, location),
         details={Entry.REPORTER: access.name or access.actor_id} | sent_under,
         created_at=None if log.created_at is None else min(log.created_at, tx.now),
         attachment_ids=log.attachment_ids,
     )
 
 
-def _source(log: NewLog, bucket: str | None, place: Location) -> dict[str, Any]:
+def _source(log: NewLog, bucket: str | None, location: Location) -> dict[str, Any]:
     sent: dict[str, Any] = {name: value for name, value in to_builtins(log.source).items() if value is not None}
     if (locked := board_key(bucket)) is not None:
         sent |= {"boardScopeKind": "task" if locked.task_id else "topic", "boardScopeLock": True}
-    return sent | place.scope()
+    return sent | location.scope()
 
 
 def _said(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> _Said:
@@ -201,10 +200,11 @@ def _repeated(tx: Tx, access: Access, log: NewLog, said: _Said, dedupe: str | No
     return None if found is None else entries_by_id(tx, access, (found,))[0]
 
 
-def _echoed(tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, place: Location) -> Entry | None:
+def _echoed(tx: Tx, access: Access, log: NewLog, said: _Said, key: str | None, location: Location) -> Entry | None:
     """The message that was said here already, if the host it was passed on to reports it or its answer."""
-    if log.type != "conversation" or (key is None and place.task_id is None):
+    if log.type != "conversation" or (key is None and location.task_id is None):
         return None
     since, text = tx.now - limits.ECHO_MINUTES * MS_PER_MINUTE, clean(log.content)
-    found = store.entry_said_here(tx, access, key, place.task_id, said.role, text, since, limit=limits.ECHO_ENTRIES_MAX)
+    task_id, limit = location.task_id, limits.ECHO_ENTRIES_MAX
+    found = store.entry_said_here(tx, access, key, task_id, said.role, text, since, limit=limit)
     return None if found is None else entries_by_id(tx, access, (found,))[0]

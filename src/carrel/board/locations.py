@@ -10,7 +10,7 @@ from carrel.access import readable_space
 from carrel.board import store
 from carrel.board.filters import is_subagent_key
 from carrel.board.model import Location, LogSource, NewLog
-from carrel.board.store import Route, location_of_task, place_of_topic
+from carrel.board.store import Route, location_of_task, location_of_topic
 from carrel.journal import DEFAULT_SPACE, Entry
 from carrel.kernel import MS_PER_DAY, Access, Code, Grammar, Refusal, SessionKey, clip, invalid, limits, one_line
 from carrel.sessions import find_session, lane_of
@@ -63,22 +63,21 @@ def named_session(tx: Tx, access: Access, session_key: str) -> tuple[str | None,
     return (found.lane.key if found.lane else None), (found.session.id if found.session else None)
 
 
-def place_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Location:
-    """Return where a new entry belongs."""
+def location_of(tx: Tx, access: Access, log: NewLog, session_key: str | None) -> Location:
     named, source = board_key(session_key), log.source
     if named is not None:
-        place = place_named(tx, access, named.task_id, named.topic_id)
+        location = location_named(tx, access, named.task_id, named.topic_id)
     elif source.board_scope_task_id or source.board_scope_topic_id:
-        place = place_named(tx, access, source.board_scope_task_id, source.board_scope_topic_id)
+        location = location_named(tx, access, source.board_scope_task_id, source.board_scope_topic_id)
     elif log.task_id or log.topic_id:
-        place = required_place(tx, access, log.task_id, log.topic_id)
+        location = required_location(tx, access, log.task_id, log.topic_id)
     else:
-        place = (inherited_place(tx, access, session_key) if session_key else None) or Location()
-    return structs.replace(place, space_id=_space(tx, access, log) or place.space_id)
+        location = (inherited_location(tx, access, session_key) if session_key else None) or Location()
+    return structs.replace(location, space_id=_space(tx, access, log) or location.space_id)
 
 
-def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
-    """Return the place of a visible task or topic: a task determines its topic, and both determine the space."""
+def location_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
+    """Return the location of a visible task or topic: a task determines the topic, and both the space."""
     topic = topic_by_id(tx, access, topic_id) if topic_id else None
     if task_id:
         try:
@@ -90,19 +89,19 @@ def place_named(tx: Tx, access: Access, task_id: str | None, topic_id: str | Non
     return Location() if topic is None else Location(topic.id, None, topic.space_id)
 
 
-def required_place(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
-    """Return the place of a task or topic that a caller names; Refusal if it is not visible."""
-    place = place_named(tx, access, task_id, topic_id)
-    if task_id and place.task_id is None:
+def required_location(tx: Tx, access: Access, task_id: str | None, topic_id: str | None) -> Location:
+    """Return the location of a task or topic that a caller names; Refusal if it is not visible."""
+    location = location_named(tx, access, task_id, topic_id)
+    if task_id and location.task_id is None:
         raise invalid("taskId", f"There is no task '{task_id[:80]}'.")
-    if topic_id and place.topic_id is None:
+    if topic_id and location.topic_id is None:
         raise invalid("topicId", f"There is no topic '{topic_id[:80]}'.")
-    return place
+    return location
 
 
 def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
-    named = None if log.space_id is None else required_space(tx, access, log.space_id)
-    # The place from which something is said is more specific than the space that a program sends with everything.
+    named = None if log.space_id is None else readable_space(tx, access, log.space_id, field="spaceId").id
+    # The space that something is said from is more specific than the one that a program sends with everything.
     scope = log.source.board_scope_space_id
     try:
         return readable_space(tx, access, scope).id if scope else named
@@ -110,13 +109,8 @@ def _space(tx: Tx, access: Access, log: NewLog) -> str | None:
         return named
 
 
-def required_space(tx: Tx, access: Access, space_id: str) -> str:
-    """Return the id of a space that a caller names; Refusal if it is not visible."""
-    return readable_space(tx, access, space_id, field="spaceId").id
-
-
-def inherited_place(tx: Tx, access: Access, session_key: str) -> Location | None:
-    """Return the place that a sub-agent's session inherits from its spawning session; None without a link.
+def inherited_location(tx: Tx, access: Access, session_key: str) -> Location | None:
+    """Return the location that a sub-agent's session inherits from its spawning session; None without a link.
 
     Only the link of this very session counts, never what other sessions were about.
     """
@@ -131,12 +125,12 @@ def inherited_place(tx: Tx, access: Access, session_key: str) -> Location | None
         key = SessionKey.parse(session_key)
     except Refusal:
         return None
-    place = place_named(tx, access, key.task_id, key.topic_id)
-    return place if place != Location() else None
+    location = location_named(tx, access, key.task_id, key.topic_id)
+    return location if location != Location() else None
 
 
 def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Location | None:
-    """The lane that spawned a lane; or the place of the entry about a foreign session's spawning.
+    """The lane that spawned a lane; or the location of the entry about a foreign session's spawning.
 
     An entry that the caller may not see reveals nothing, not even its topic and task.
     """
@@ -148,8 +142,8 @@ def _spawned_by(tx: Tx, access: Access, session_key: str) -> str | Location | No
         return lane.spawned_by
     told = store.entry_of_spawn(tx, access, session_key)
     found = store.entry_in_view(tx, access, told) if told is not None else None
-    place = Location() if found is None else place_named(tx, access, found.task_id, found.topic_id)
-    return None if place == Location() else place
+    location = Location() if found is None else location_named(tx, access, found.task_id, found.topic_id)
+    return None if location == Location() else location
 
 
 def link_spawned(tx: Tx, access: Access, entry: Entry, raw: str | None) -> None:
@@ -181,7 +175,7 @@ def remember_route(
     tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str, *,
     seq: int | None = None,
 ) -> None:  # fmt: skip
-    """Record where messages of a session went; only the newest few places are kept.
+    """Record where messages of a session went; only the newest few are kept.
 
     `seq` is the message's number, which orders routes even if messages are sorted late.
     """
@@ -190,30 +184,30 @@ def remember_route(
     store.keep_newest(tx, access, session_key, limits.ROUTES_MAX)
 
 
-def routes_of(tx: Tx, access: Access, session_key: str, limit: int = limits.ROUTES_MAX) -> list[Route]:
-    """Return where the messages of a session went, newest last."""
-    return store.newest_routes(tx, access, session_key, limit=min(limit, limits.ROUTES_MAX))
-
-
 def visible_routes(tx: Tx, access: Access, session_key: str) -> tuple[str, list[Route]]:
     """Return the key of a session, and where its messages went, as far as the caller may see that."""
     try:
-        key, bucket = session_of(tx, access, LogSource(session_key=session_key))
+        name = _routed_as(tx, access, session_key)
     except Refusal:
         # A session that the caller may not see looks like one without routes.
         return session_key, []
-    found = routes_of(tx, access, key or bucket or session_key)
+    found = store.routes_of(tx, access, name)
     seen = {topic.id for topic in topics_by_id(tx, access, {route.topic_id for route in found})}
-    return key or bucket or session_key, [route for route in found if route.topic_id in seen]
+    return name, [route for route in found if route.topic_id in seen]
 
 
 def add_route(tx: Tx, access: Access, session_key: str, topic_id: str, task_id: str | None, anchor: str) -> None:
     """Record a person's decision on where messages of a session belong."""
-    key, bucket = session_of(tx, access, LogSource(session_key=session_key))
-    topic = readable_topic(tx, access, topic_id)
+    name, topic = _routed_as(tx, access, session_key), readable_topic(tx, access, topic_id)
     if task_id is not None and readable_task(tx, access, task_id)[0].topic_id != topic.id:
         raise invalid("taskId", f"The task '{task_id[:80]}' belongs to another topic.")
-    remember_route(tx, access, key or bucket or session_key, topic.id, task_id, anchor)
+    remember_route(tx, access, name, topic.id, task_id, anchor)
+
+
+def _routed_as(tx: Tx, access: Access, session_key: str) -> str:
+    """The name under which the routes of a session are kept."""
+    key, bucket = session_of(tx, access, LogSource(session_key=session_key))
+    return key or bucket or session_key
 
 
 def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, InferredFrom] | None:
@@ -226,7 +220,7 @@ def infer_space(tx: Tx, access: Access, session_key: str) -> tuple[str, Inferred
         return named, "boardKey"
     if (said := _space_of_entries(tx, access, session_key)) is not None:
         return said, "entries"
-    routes = store.newest_routes(tx, access, session_key, limit=1)
+    routes = store.routes_of(tx, access, session_key, 1)
     return (routes[0].space_id, "routing") if routes else None
 
 
@@ -237,7 +231,7 @@ def _space_of_key(tx: Tx, access: Access, session_key: str) -> str | None:
     if task is not None and (task.space_id != DEFAULT_SPACE or task.topic_id is None):
         return task.space_id
     of_topic = (task.topic_id if task is not None else None) or topic_id
-    topic = place_of_topic(tx, access, of_topic) if of_topic is not None else None
+    topic = location_of_topic(tx, access, of_topic) if of_topic is not None else None
     return None if topic is None else topic.space_id
 
 

@@ -14,7 +14,7 @@ from carrel.board.digests import forget_digest, forget_quotations
 from carrel.journal import EntriesDeleted
 from carrel.kernel import Access, system_access
 from carrel.kernel.settings import Recall
-from carrel.search import request_session_rebuild
+from carrel.search import request_rebuild
 from carrel.sessions import LaneDeleted, RecallChanged
 from carrel.storage import Database, Tx
 from carrel.topics import TopicChange, change_topic, forget_merges, readable_topic, remove_topic
@@ -44,17 +44,17 @@ def settle(tx: Tx, access: Access, keys: list[str] | None = None) -> MovedEntrie
             done.put_on += store.put_on(tx, system, key)
         else:
             _take_off(tx, system, key, done, is_private=lane.private_to is not None)
-        request_session_rebuild(tx, system, key)
+        request_rebuild(tx, system, "session", key)
     return done
 
 
 def _take_off(tx: Tx, access: Access, key: str, done: MovedEntries, *, is_private: bool) -> None:
-    places = store.places_of_lane(tx, access, key, is_private=is_private)
-    topics = sorted({topic_id for topic_id, _ in places})
+    locations = store.locations_of_lane(tx, access, key, is_private=is_private)
+    topics = sorted({topic_id for topic_id, _ in locations})
     # Quotations first, since topics and tasks are locked before entries.
     for topic_id in topics:
         forget_digest(tx, access, "topic", topic_id)
-    for task_id in sorted({task_id for _, task_id in places if task_id is not None}):
+    for task_id in sorted({task_id for _, task_id in locations if task_id is not None}):
         forget_digest(tx, access, "task", task_id)
     done.taken_off += store.take_off(tx, access, key, is_private=is_private)
     store.delete_routes(tx, access, key)

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from carrel.journal import DEFAULT_SPACE
 from carrel.kernel import Input
 from carrel.kernel.fields import AnySession, Name, Text, up_to
 from carrel.kernel.limits import LOG_SUMMARY_CHARS_MAX
@@ -91,6 +92,11 @@ class Location(Struct, frozen=True):
     topic_id: str | None = None
     task_id: str | None = None
     space_id: str | None = None
+
+    @property
+    def stored_space_id(self) -> str | None:
+        """The space that an entry there is stored with: the default one only if somebody chose it."""
+        return None if self.space_id == DEFAULT_SPACE else self.space_id
 
     def scope(self) -> dict[str, Any]:
         """Return the location that an entry's source gives."""

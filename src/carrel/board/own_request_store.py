@@ -40,7 +40,7 @@ def own_verdict(tx: Tx, access: Access, entry: Entry | NewEntry) -> Verdict | No
         return None
     sql = "SELECT 1 FROM own_requests WHERE account_id = :account AND answer = :answer AND known_until >= :now LIMIT 1"
     is_back = tx.one(sql, access, answer=_digest(_words(entry.content)), now=tx.now) is not None
-    return ("failed", OWN_REQUEST) if is_back else None
+    return OWN_REQUEST if is_back else None
 
 
 def _oldest(tx: Tx) -> int:

@@ -1,16 +1,15 @@
-"""Profiles: the words by which a topic is recognised and named, and their weights. Pure."""
+"""Profiles: the words by which a topic is recognised, and their weights. Pure."""
 
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from msgspec import Struct
 
 from carrel.board.common_words import FILLER_WORDS, FIRST_NAMES
-from carrel.kernel import clip, limits, one_line
+from carrel.kernel import limits
 from carrel.search import words_of
 
 _WORD = re.compile(r"[^\W_]+")
@@ -18,8 +17,6 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 # What an apostrophe separates: "don't" becomes "don", "we'll" becomes "we".
 _ENDING = re.compile(r"['\u2019](?:s|t|m|ll|ve|re|d)\b", re.IGNORECASE)
 _CODE = re.compile(r"```.*?(?:```|\Z)|https?://\S+", re.DOTALL)
-# The most words of a name, and the weight of each relative to the first.
-_NAME_WORDS_MAX, _NAME_SHARE_MIN = 3, 0.35
 
 
 class Profile(Struct, frozen=True):
@@ -34,21 +31,20 @@ class Profile(Struct, frozen=True):
 
     def with_said(self, texts: Iterable[str]) -> "Profile":
         """Return the profile with more messages; meaningless ones do not count."""
-        words, lines = dict(self.words), self.lines
-        for told in filter(None, map(distinctive_words, texts)):
-            lines += 1
-            for word, form in told.items():
-                count, known = words.pop(word, (0, form))
-                words[word] = (count + 1, known)
-        return Profile(lines, _commonest(words), self.named)
+        said = [words for words in map(distinctive_words, texts) if words]
+        return self._with(len(said), ((word, 1, form) for words in said for word, form in words.items()))
 
     def joined(self, other: "Profile") -> "Profile":
         """Return the profile of both topics together."""
+        return self._with(other.lines, ((word, count, form) for word, (count, form) in other.words.items()))
+
+    def _with(self, lines: int, more: Iterable[tuple[str, int, str]]) -> "Profile":
         words = dict(self.words)
-        for word, (count, form) in other.words.items():
-            known = words.pop(word, (0, form))
-            words[word] = (known[0] + count, known[1])
-        return Profile(self.lines + other.lines, _commonest(words), self.named)
+        for word, count, form in more:
+            # Removed first, so that the words seen last are at the end.
+            before, known = words.pop(word, (0, form))
+            words[word] = (before + count, known)
+        return Profile(self.lines + lines, _commonest(words), self.named)
 
     @property
     def text(self) -> str:
@@ -116,13 +112,3 @@ class Weights:
         """Return the weight of some words relative to a whole, each with its count."""
         total = sum(map(self.of, whole))
         return sum(self.of(word) * counted for word, counted in part.items()) / total if total else 0.0
-
-
-def name_by_words(profile: Profile, weights: Weights, asides: AbstractSet[str]) -> str | None:
-    """Return a name made of a topic's distinctive words; None if no word is in more than one message."""
-    known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in asides}
-    said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
-    ranked = sorted(said, key=lambda word: (-said[word], word))[:_NAME_WORDS_MAX]
-    chosen = [word for word in ranked if said[word] >= _NAME_SHARE_MIN * said[ranked[0]]]
-    name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), limits.CLASSIFIER_NAME_CHARS_MAX)
-    return name[:1].upper() + name[1:] or None

@@ -15,7 +15,7 @@ from carrel.board.documents import BoardDocuments
 from carrel.board.entries import readable_entry
 from carrel.board.locations import infer_space, lane_meant, named_by
 from carrel.journal import Entry, clean, entries_by_id
-from carrel.kernel import Access, SessionKey, elapsed_seconds, not_found
+from carrel.kernel import MS_PER_SECOND, Access, SessionKey, elapsed_seconds, not_found
 from carrel.kernel.limits import SEARCH_FOUND_MAX, SEARCH_OWN_TASKS_MAX, SEARCH_SHOWN_COMPARED_MAX
 from carrel.kernel.settings import Recall
 from carrel.search import FoundOf, Hit, Query, Search, SearchQuery, SearchResult, Subject, has_kept_documents
@@ -23,7 +23,6 @@ from carrel.storage import Database, Tx
 from carrel.visibility import Recalls, Viewer, may_see, tasks_worked_on
 
 T = TypeVar("T")
-_MS = 1_000
 
 
 class BoardQuery(Query, frozen=True, kw_only=True):
@@ -60,7 +59,7 @@ class BoardFound(FoundOf[Ranked[FoundTopic], Ranked[FoundTask], Ranked[Entry]], 
         return not (self.topics or self.tasks or self.logs or self.notes)
 
 
-def place_of_search(
+def scope_of_search(
     tx: Tx, access: Access, *, session_key: str | None, space_id: str | None = None,
     allowed_ids: tuple[str, ...] | None = None,
 ) -> tuple[str | None, SpaceScope]:  # fmt: skip
@@ -91,7 +90,7 @@ async def board_search(db: Database, search: Search, access: Access, query: Boar
         return BoardFound(dense=search.mode == "hybrid")
     found = await search.find(access, asked)
     seen = await db.long_read(lambda tx: _seen(tx, access, query, asked, found), urgent=query.quick, feed=False)
-    return structs.replace(seen, duration_ms=round((elapsed_seconds() - begun) * _MS))
+    return structs.replace(seen, duration_ms=round((elapsed_seconds() - begun) * MS_PER_SECOND))
 
 
 def found_entry(tx: Tx, access: Access, entry_id: str) -> Entry:

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 from msgspec import structs
 
 from carrel.access import SpaceScope
-from carrel.board.document_store import FoundPlace
+from carrel.board.document_store import FoundItem
 from carrel.board.entries import LogFields, log_shape
 from carrel.board.search import BoardFound, Ranked
 from carrel.journal import Entry
@@ -15,18 +15,18 @@ from carrel.search import HitReason, SearchMode
 H = TypeVar("H", bound=Shape)
 
 
-class _PlaceHit(FoundPlace[str], frozen=True, kw_only=True):
+class _ItemHit(FoundItem[str], frozen=True, kw_only=True):
     score: float
     reason: HitReason
 
 
-class TopicHit(_PlaceHit, frozen=True, kw_only=True):
+class TopicHit(_ItemHit, frozen=True, kw_only=True):
     """A topic that was found."""
 
     name: str
 
 
-class TaskHit(_PlaceHit, frozen=True, kw_only=True):
+class TaskHit(_ItemHit, frozen=True, kw_only=True):
     """A task that was found."""
 
     topic_id: str | None
@@ -72,8 +72,8 @@ def search_shape(text: str, scope: SpaceScope, found: BoardFound, *, chars_max: 
     return SearchShape(
         query=text,
         mode=found.mode,
-        topics=[_place(TopicHit, one, chars_max) for one in found.topics],
-        tasks=[_place(TaskHit, one, chars_max) for one in found.tasks],
+        topics=[_item(TopicHit, one, chars_max) for one in found.topics],
+        tasks=[_item(TaskHit, one, chars_max) for one in found.tasks],
         logs=[_log(one, chars_max) for one in found.logs],
         notes=[_log(one, chars_max) for one in found.notes],
         matched_topic_ids=[one.item.id for one in found.topics],
@@ -95,7 +95,7 @@ def _hit(shape: type[H], ranked: Ranked[Any], item: dict[str, Any], chars_max: i
     return shape(**{name: shown[name] for name in shape.__struct_fields__})
 
 
-def _place(shape: type[H], ranked: Ranked[Any], chars_max: int) -> H:
+def _item(shape: type[H], ranked: Ranked[Any], chars_max: int) -> H:
     item = structs.asdict(ranked.item)
     return _hit(shape, ranked, item | {name: iso(item[name]) for name in ("created_at", "updated_at")}, chars_max)
 

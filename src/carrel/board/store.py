@@ -8,8 +8,10 @@ from carrel.board.filters import PRIVATE
 from carrel.board.model import Location, LogFilter
 from carrel.journal import Entry, entries_matching
 from carrel.kernel import Access, Shape
+from carrel.kernel.limits import ROUTES_MAX
 from carrel.kernel.settings import Recall
 from carrel.storage import Due, Table, Tx, in_list
+from carrel.topics import depart_from_topics
 from carrel.visibility import seen_log
 
 # What the classifier sorts: no notes, thread messages, entries whose run was given a task, or entries that a program
@@ -22,17 +24,18 @@ _SAID = (
 )
 # A topic is named after one of its first messages.
 _OPENINGS_MAX = 20
+_PRIVATE = PRIVATE[1]
 _SHARED = "(i.source IS NULL OR i.run_id IS NOT NULL)"
 
 
 def location_of_task(tx: Tx, access: Access, task_id: str) -> Location | None:
-    """Return the place of a task's entries; None if there is no such task."""
+    """Return the location of a task's entries; None if there is no such task."""
     row = tx.one("SELECT topic_id, space_id FROM tasks WHERE account_id = :account AND id = :id", access, id=task_id)
     return None if row is None else Location(row[0], task_id, row[1])
 
 
-def place_of_topic(tx: Tx, access: Access, topic_id: str) -> Location | None:
-    """Return the place of a topic's entries; None if there is no such topic."""
+def location_of_topic(tx: Tx, access: Access, topic_id: str) -> Location | None:
+    """Return the location of a topic's entries; None if there is no such topic."""
     row = tx.one("SELECT space_id FROM topics WHERE account_id = :account AND id = :id", access, id=topic_id)
     return None if row is None else Location(topic_id, None, row[0])
 
@@ -41,15 +44,13 @@ def list_entries(tx: Tx, access: Access, wanted: LogFilter, *, before: int | Non
     """Return visible entries below a number, newest first."""
     seen, values = seen_log(tx, access, wanted.spaces)
     rules, asked = _conditions(wanted)
-    if before is not None:
-        rules, asked = [*rules, "seq < :before"], asked | {"before": before}
-    return entries_matching(tx, access, [seen, *rules], limit=limit, **values, **asked)
+    return entries_matching(tx, access, [seen, *rules], before=before, limit=limit, **values, **asked)
 
 
 def entry_in_view(tx: Tx, access: Access, entry_id: str) -> Entry | None:
     """Return one entry that the caller may see."""
     seen, values = seen_log(tx, access)
-    found = entries_matching(tx, access, [seen, "id = :id"], limit=1, id=entry_id, **values)
+    found = entries_matching(tx, access, [seen, "id = :id"], before=None, limit=1, id=entry_id, **values)
     return found[0] if found else None
 
 
@@ -68,7 +69,6 @@ def _conditions(wanted: LogFilter) -> tuple[list[str], dict[str, Any]]:
 
 
 def raws_of(tx: Tx, access: Access, entry_ids: list[str]) -> dict[str, str | None]:
-    """Return the raw source of those entries, by id."""
     listed, names = in_list("id", entry_ids)
     if not names:
         return {}
@@ -116,7 +116,6 @@ def link_spawn(tx: Tx, access: Access, child_key: str, entry_id: str) -> None:
 
 
 def entry_of_spawn(tx: Tx, access: Access, child_key: str) -> str | None:
-    """Return the id of the entry about a session's spawning."""
     sql = "SELECT entry_id FROM spawn_links WHERE account_id = :account AND child_key = :child_key"
     return tx.value(sql, access, child_key=child_key)
 
@@ -151,8 +150,8 @@ def insert_route(
         "ON CONFLICT (account_id, session_key, seq) DO UPDATE SET topic_id = excluded.topic_id, "
         "task_id = excluded.task_id, anchor = excluded.anchor, at = excluded.at"
     )
-    place = {"topic_id": topic_id, "task_id": task_id}
-    tx.run(sql, access, session_key=session_key, seq=seq, anchor=anchor, now=tx.now, **place)
+    location = {"topic_id": topic_id, "task_id": task_id}
+    tx.run(sql, access, session_key=session_key, seq=seq, anchor=anchor, now=tx.now, **location)
 
 
 def keep_newest(tx: Tx, access: Access, session_key: str, count: int) -> None:
@@ -163,8 +162,10 @@ def keep_newest(tx: Tx, access: Access, session_key: str, count: int) -> None:
         tx.run(delete, access, session_key=session_key, upto=row[0])
 
 
-def newest_routes(tx: Tx, access: Access, session_key: str, *, limit: int, before: int | None = None) -> list[Route]:
-    """Return a session's newest routes below a number, newest last, with current names of topics and tasks."""
+def routes_of(
+    tx: Tx, access: Access, session_key: str, limit: int = ROUTES_MAX, *, before: int | None = None
+) -> list[Route]:
+    """Return where a session's newest messages below a number went, newest last, with current names."""
     sql = (
         "SELECT r.topic_id, o.name, r.task_id, t.title, r.anchor, r.at, o.space_id FROM topic_routes r "
         "JOIN topics o ON o.account_id = r.account_id AND o.id = r.topic_id "
@@ -190,7 +191,6 @@ def move_route(tx: Tx, access: Access, session_key: str, seq: int, to: str) -> N
 
 
 def delete_routes(tx: Tx, access: Access, session_key: str) -> None:
-    """Delete the routes of a session."""
     tx.run(f"DELETE FROM topic_routes WHERE {_OF_SESSION}", access, session_key=session_key)
 
 
@@ -233,10 +233,10 @@ def lanes_to_settle(tx: Tx, access: Access) -> list[str]:
         "SELECT DISTINCT i.key FROM entries i WHERE i.account_id = :account AND i.key IS NOT NULL "
         "AND (i.topic_id IS NOT NULL OR i.classification_error = :private) ORDER BY i.key"
     )
-    return [row[0] for row in tx.all(sql, access, private=PRIVATE)]
+    return [row[0] for row in tx.all(sql, access, private=_PRIVATE)]
 
 
-def places_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> list[tuple[str, str | None]]:
+def locations_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> list[tuple[str, str | None]]:
     """Return the topics and tasks into which the messages of a lane are sorted."""
     sql = (
         f"SELECT DISTINCT i.topic_id, i.task_id FROM entries i WHERE {_said(is_private=is_private)} "
@@ -246,7 +246,6 @@ def places_of_lane(tx: Tx, access: Access, key: str, *, is_private: bool) -> lis
 
 
 def openings_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
-    """Return the first messages of a topic."""
     sql = (
         "SELECT content FROM entries WHERE account_id = :account AND topic_id = :topic_id AND type = 'conversation' "
         "ORDER BY seq LIMIT :limit"
@@ -257,19 +256,13 @@ def openings_of_topic(tx: Tx, access: Access, topic_id: str) -> list[str]:
 def take_off(tx: Tx, access: Access, key: str, *, is_private: bool) -> int:
     """Remove a lane's messages from topics and tasks; return how many entries those were."""
     said = _said(is_private=is_private)
-    left = (
-        "INSERT INTO departures (account_id, seq, kind, item_id, key, agent_id, space_id) "
-        "SELECT i.account_id, tick(), 'log', i.id, i.key, i.agent_id, p.space_id FROM entries i "
-        "JOIN topic_spaces p ON p.account_id = i.account_id AND p.topic_id = i.topic_id "
-        f"WHERE {said}"
-    )
-    tx.run(left, access, key=key)
+    depart_from_topics(tx, access, said, key=key)
     sql = (
         "UPDATE entries AS i SET topic_id = NULL, task_id = NULL, classification = 'classified', "
         "classification_error = :private, updated_at = :now, changed_seq = tick() "
         f"WHERE {said} AND i.topic_id IS NOT NULL"
     )
-    return tx.run(sql, access, key=key, private=PRIVATE, now=tx.now)
+    return tx.run(sql, access, key=key, private=_PRIVATE, now=tx.now)
 
 
 def put_on(tx: Tx, access: Access, key: str) -> int:
@@ -278,7 +271,7 @@ def put_on(tx: Tx, access: Access, key: str) -> int:
         "UPDATE entries SET classification = 'pending', classification_attempts = 0, classification_error = NULL, "
         "changed_seq = tick() WHERE account_id = :account AND key = :key AND classification_error = :private"
     )
-    return tx.run(sql, access, key=key, private=PRIVATE)
+    return tx.run(sql, access, key=key, private=_PRIVATE)
 
 
 def is_empty(tx: Tx, access: Access, topic_id: str) -> bool:
@@ -319,7 +312,6 @@ def begin_followup(tx: Tx, access: Access, followup: Followup) -> None:
 
 
 def end_followup(tx: Tx, access: Access, run_id: str) -> None:
-    """Stop following up a run."""
     tx.run(f"DELETE FROM followups WHERE {_ONE}", access, run_id=run_id)
 
 

@@ -19,7 +19,7 @@ def memory(tx: Tx, access: Access, context: CommandContext, command: ParsedComma
     reader = reader_of(tx, access, key, key.task_id)
     match command.words:
         case () | ("list",):
-            found = memories_listed(tx, access, reader.places(), kind=None, before=None, limit=LISTED_MAX)
+            found = memories_listed(tx, access, reader.scope_keys(), kind=None, before=None, limit=LISTED_MAX)
             return "\n".join(map(_line, found)) or "This session keeps nothing yet. Say for example: Remember that …"
         case ("promote", memory_id, *reason):
             kept = in_chain(tx, access, reader, memory_id, hold=True)

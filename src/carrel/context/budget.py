@@ -1,6 +1,6 @@
-"""Fits a block into its limit: sections share it by worth, unused space is passed on, whole lines are dropped.
+"""Fits a block into its limit: sections share it by worth, unused space is passed on, and only whole lines are shown.
 
-Lengths are counted in UTF-16 units; a text never has fewer of them than code points. Pure.
+Lengths are in UTF-16 units, of which a text has at least as many as code points. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,24 +18,36 @@ _INTENT = "Current user intent: "
 _INTENT_CHARS_MAX = 180
 # The intent takes at most this fraction (one in …) of a small block.
 _INTENT_PART = 4
-# A line cut shorter says nothing. A block of 200 characters has room for one in every section.
+# A shorter line says nothing. A block of 200 characters has room for one line of this length in any section.
 _CUT_LINE_CHARS_MIN = 20
+# The line of a topic or a task, its name, and its digest.
+ITEM_CHARS, ITEM_NAME_CHARS, TOPIC_DIGEST_CHARS, TASK_DIGEST_CHARS = 400, 120, 140, 120
+# The line of a route, each name in it, and the message that it quotes.
+ROUTE_CHARS, ROUTE_NAME_CHARS, ROUTE_ANCHOR_CHARS = 320, 80, 120
+# The line of a message in the timeline, and the name of its author in recalled lines.
+MESSAGE_CHARS, SPEAKER_CHARS = 160, 60
+# A recalled line takes at most this fraction (one in …) of a block, so that several fit; shorter ones say too little.
+RECALLED_PART, RECALLED_CHARS_MIN = 6, 140
+# How much of an excerpt precedes the first matching word (one in …): enough to read it in its sentence.
+LEAD_PART = 4
+# Search for this many times as many entries as passages are shown, or for as many of this length as fit into the block.
+SPARE_ENTRIES, SPARE_LINE_CHARS = 4, 100
 
 
 class Section(Struct, frozen=True):
-    """Where a section belongs: its layer, and the worth of its lines relative to other sections."""
+    """The layer of a section, and how much its lines are worth relative to those of other sections."""
 
     layer: Layer
     parts: int
-    # Printed in reverse order of selection, which is best first.
+    # Lines are selected best first, and printed in reverse order.
     newest_last: bool = False
-    # Printed in reading order, whichever line is best.
+    # Lines are selected best first, and printed in reading order.
     in_passages: bool = False
 
 
-# In the order of the block. Messages and facts answer questions; names of topics and tasks tell where to look.
+# In the order of the block. Messages and facts answer questions; names of topics and tasks only say where to look.
 SECTIONS: dict[str, Section] = {
-    model.PLACE: Section("A:board_session", 24),
+    model.LOCATION: Section("A:board_session", 24),
     model.WORKING_TOPICS: Section("A:working_set", 1),
     model.WORKING_TASKS: Section("A:working_set", 2),
     model.ROUTING: Section("A:routing_memory", 1, newest_last=True),
@@ -81,7 +93,7 @@ def cut(text: str, width_max: int) -> str:
 
 
 def as_line(text: str, width_max: int) -> str:
-    """Return a text as one line of a block: no line breaks, no end marker, cut to a length."""
+    """Return a text as one line of a block: without line breaks, cut to a length."""
     return cut(one_line(text), width_max)
 
 
@@ -100,7 +112,7 @@ AROUND_CHARS = len(injected(""))
 
 
 def worth(section: str, lines: Sequence[Line]) -> float:
-    """Return the worth of a section for a question: by its kind, and by how well its best line matches."""
+    """Return how much a section is worth for a question: by its kind, and by how well its best line matches."""
     scores = [line.score for line in lines if line.score is not None]
     return SECTIONS[section].parts * (max(scores) if scores else 1.0)
 
@@ -108,10 +120,7 @@ def worth(section: str, lines: Sequence[Line]) -> float:
 def lay_out(
     lines: Iterable[Line], *, question: str, mode: Depth, max_chars: int, form: Form = "clawboard"
 ) -> Layout:  # fmt: skip
-    """Return the block of those lines, and what was left out.
-
-    In a run, sections are ordered by worth, and the run's message is not repeated.
-    """
+    """Return the block, and what was left out; in a run it is ordered by worth and does not repeat the message."""
     sections = {name: list[Line]() for name in SECTIONS}
     for line in lines:
         sections[line.section].append(line)
@@ -138,8 +147,8 @@ def _best_first(section: str, lines: list[Line]) -> list[Line]:
 def _as_printed(section: str, lines: list[Line], taken: list[Line]) -> list[Line]:
     """The selected lines of a section, in printing order."""
     if SECTIONS[section].in_passages:
-        places = {line.id: at for at, line in enumerate(lines)}
-        return sorted(taken, key=lambda line: places[line.id])
+        positions = {line.id: at for at, line in enumerate(lines)}
+        return sorted(taken, key=lambda line: positions[line.id])
     return taken[::-1] if SECTIONS[section].newest_last else taken
 
 
@@ -176,7 +185,7 @@ def _taken(served: dict[str, list[Line]], room: int) -> dict[str, list[Line]]:
 
 
 def _cut_first(served: dict[str, list[Line]], room: int) -> dict[str, list[Line]]:
-    """The most valuable line, cut to the available room, if that leaves anything, so that the block is not empty."""
+    """The most valuable line, cut to the available room if that is enough, so that the block is not empty."""
     name = next(iter(_by_worth(served)), None)
     if name is None or room - width(name) - 2 < _CUT_LINE_CHARS_MIN:
         return {}

@@ -1,6 +1,6 @@
-"""Building a context: read the board once, recall and search in parallel, each within its time, then lay it out.
+"""Building a context: read the board, recall and search in parallel within a time limit, then lay out the block.
 
-A part that is slow, busy or broken is left out, and the context says so. No transaction awaits anything.
+A part that is slow, busy or broken is left out, and the context says so. Nothing is awaited in a transaction.
 """
 
 import asyncio
@@ -14,15 +14,15 @@ from msgspec import Struct, structs
 from carrel.access import SpaceScope, effective_spaces
 from carrel.agents import agent_by_id
 from carrel.board import BoardQuery, NewLog, Ranked, board_search, infer_space, routes_of
-from carrel.context import layers, store
+from carrel.context import budget, layers, store
 from carrel.context.budget import lay_out
-from carrel.context.depth import is_low_signal, recalls, shown_by
+from carrel.context.depth import is_low_signal, recalls, result_counts
 from carrel.context.model import Context, Line, each_once
 from carrel.context.request import ContextRequest
-from carrel.context.semantic import FLOOR, Recalling, is_said_in, recalled_lines
+from carrel.context.semantic import SCORE_MIN, Recalling, is_said_in, recalled_lines
 from carrel.context.session_position import SessionPosition, look_ahead, read_position
 from carrel.context.store import Timeline, TimelineEntry
-from carrel.journal import Entry, unheard_messages
+from carrel.journal import Entry, unseen_messages
 from carrel.kernel import METRICS, Access, Code, Refusal, elapsed_seconds, is_control_text
 from carrel.kernel.limits import CONTEXT_QUERY_CHARS_MAX, CONTEXT_ROUTES_SHOWN, SMALL_BOARD_ROWS_MAX
 from carrel.kernel.settings import Recall, Settings
@@ -33,33 +33,33 @@ from carrel.visibility import LaneRecall, Recalls
 
 _log = getLogger("carrel.context")
 T = TypeVar("T")
-# A part of a context; gets the number of seconds it may take.
+# Builds a part of a context within a number of seconds.
 Work = Callable[[float], Awaitable[T]]
-# Search for this many times as many entries as passages are shown, or for as many as the block has room for.
-_SPARE, _LINE_CHARS = 4, 100
 # Temporary refusals, and how a context reports them.
 _PASSING = {Code.SEARCH_BUSY: "search_busy", Code.STORAGE_UNAVAILABLE: "timeout"}
 
 
 class Board(Struct, frozen=True, kw_only=True):
-    """What was read of the board: from where, within which spaces, and the lines of layer A."""
+    """What was read of the board: for which session, within which spaces, and the lines of layer A."""
 
-    here: SessionPosition | None
+    session: SessionPosition
+    # Whether it is a task lane and covers only the task, or its topic.
+    is_narrow: bool
     scope: SpaceScope
-    # What the session recalls.
+    # Whether the session recalls itself or the board.
     recall: Recall
-    # The caller, limited to what a run of the session would see, and to those spaces.
+    # The caller with the limits of a run of the session, and the same limited to those spaces.
     reader: Access
     seen: Access
     lines: tuple[Line, ...]
     # The tasks being worked on; which of them are shown depends on what is recalled.
-    pressing: tuple[layers.Pressing, ...]
+    working: tuple[layers.WorkingTask, ...]
     # Entries that are neither recalled nor in the timeline: they contain the question itself, or are shown anyway.
     left_out: frozenset[str]
 
 
 def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> Board:
-    """Read layer A except memory: where the session is, what is being worked on, and the newest messages."""
+    """Read layer A except memory: the session's location, the tasks being worked on, and the newest messages."""
     if request.key is not None:
         look_ahead(tx, access, request.key)
     name, access = str(request.key) if request.key is not None else request.reference, _reader(tx, access, request)
@@ -71,24 +71,26 @@ def read_board(tx: Tx, access: Access, request: ContextRequest, settings: Settin
         inferred=None if name is None else infer_space(tx, access, name),
     )
     seen = access if scope.allowed is None else structs.replace(access, space_ids=scope.allowed)
-    here = None if name is None else read_position(tx, seen, request.key, request.reference or name, request.session_id)
-    # Without a session, an agent looks from its own.
-    looking = str(access.current) if name is None and access.current is not None else name
-    lane, spaces = Recalls(tx, access).of(looking), scope.narrowed_for(access)
+    session = read_position(tx, seen, request.key, request.reference or name, request.session_id)
+    is_narrow = session.is_of_task and settings.context.task_lane != "space"
+    # Without a session, an agent reads for its own.
+    own_name = str(access.current) if name is None and access.current is not None else name
+    lane, spaces = Recalls(tx, access).of(own_name), scope.narrowed_for(access)
     lane = structs.replace(lane, recall=request.recall or lane.recall)
     asked_in = store.entries_marked(tx, access, map(NewLog.marked, request.without_keys))
-    told = _told_of_task(tx, seen, here, request)
-    left_out = asked_in | request.shown.ids | told.keys()
-    said = (request.question, *request.shown.texts.values(), *told.values()) if request.form == "run" else ()
-    lines = _lines(tx, seen, here, request, settings, lane, asked_in, left_out, said)
+    known = _known_of_thread(tx, seen, session, request)
+    left_out = asked_in | request.shown.ids | known.keys()
+    said = (request.question, *request.shown.texts.values(), *known.values()) if request.form == "run" else ()
+    lines = _lines(tx, seen, session, request, lane, asked_in, left_out, said, is_narrow=is_narrow)
     return Board(
-        here=here,
+        session=session,
+        is_narrow=is_narrow,
         scope=scope,
         recall=lane.recall,
         reader=access,
         seen=seen,
         lines=tuple(lines),
-        pressing=tuple(_pressing(tx, seen, spaces, here, request, settings)),
+        working=tuple(_working_tasks(tx, seen, spaces, session, request, settings)),
         left_out=left_out,
     )
 
@@ -99,56 +101,57 @@ def read_small_board(tx: Tx, access: Access, request: ContextRequest, settings: 
     return read_board(tx, access, request, settings) if is_small else None
 
 
-def _told_of_task(tx: Tx, seen: Access, here: SessionPosition | None, request: ContextRequest) -> dict[str, str]:
-    """Thread messages that a run in a task lane has already, and the unseen ones that precede its own, by id."""
-    if request.form != "run" or here is None or here.task is None:
+def _known_of_thread(tx: Tx, seen: Access, session: SessionPosition, request: ContextRequest) -> dict[str, str]:
+    """The thread messages that a run in a task lane has already, and the unseen ones that come with it, by id."""
+    if request.form != "run" or session.task is None:
         return {}
-    told: dict[str, str] = {}
+    known: dict[str, str] = {}
 
-    def is_heard(entry: Entry) -> bool:
+    def is_seen(entry: Entry) -> bool:
         if request.shown.has(entry) or is_said_in(entry, request.question):
-            told[entry.id] = entry.content
-        return entry.id in told
+            known[entry.id] = entry.content
+        return entry.id in known
 
-    unheard, _ = unheard_messages(tx, seen, here.task.id, is_heard, after=here.task.reopened_seq)
-    return told | {entry.id: entry.content for entry in unheard}
+    unseen, _ = unseen_messages(tx, seen, session.task.id, is_seen, after=session.task.reopened_seq)
+    return known | {entry.id: entry.content for entry in unseen}
 
 
 def _reader(tx: Tx, access: Access, request: ContextRequest) -> Access:
-    """The caller, limited to the spaces of the session's agent, since a context shows what a run would see."""
+    """The caller, limited to the spaces of the session's agent, because a context shows what a run would see."""
     agent = None if request.key is None else agent_by_id(tx, access, request.key.agent)
     return access if agent is None else structs.replace(access, space_ids=access.narrowed(agent.profile.space_ids))
 
 
-def _pressing(
-    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, here: SessionPosition | None, request: ContextRequest,
+def _working_tasks(
+    tx: Tx, seen: Access, spaces: tuple[str, ...] | None, session: SessionPosition, request: ContextRequest,
     settings: Settings,
-) -> list[layers.Pressing]:  # fmt: skip
+) -> list[layers.WorkingTask]:  # fmt: skip
     """The tasks being worked on; in a task lane only its own task, unless the settings widen it."""
     reach, limit = settings.context.task_lane, request.limits.working_set
-    if here is None or not here.is_of_task or reach == "space":
-        return layers.pressing_tasks(tx, seen, spaces, None, limit=limit)
-    own = here.task.topic_id if here.task is not None else None
-    return layers.pressing_tasks(tx, seen, spaces, own, limit=limit) if reach == "topic" and own else []
+    if not session.is_of_task or reach == "space":
+        return layers.tasks_in_progress(tx, seen, spaces, None, limit=limit)
+    own = session.task.topic_id if session.task is not None else None
+    return layers.tasks_in_progress(tx, seen, spaces, own, limit=limit) if reach == "topic" and own else []
 
 
 def _lines(
-    tx: Tx, seen: Access, here: SessionPosition | None, request: ContextRequest, settings: Settings, lane: LaneRecall,
-    asked_in: frozenset[str], left_out: frozenset[str], said_anyway: tuple[str, ...],
+    tx: Tx, seen: Access, session: SessionPosition, request: ContextRequest, lane: LaneRecall,
+    asked_in: frozenset[str], left_out: frozenset[str], said_anyway: tuple[str, ...], *, is_narrow: bool,
 ) -> list[Line]:  # fmt: skip
     """The lines of layer A. In a task lane nothing of other tasks is read, unless the settings widen it."""
-    # Messages of a lane that is not on the board are not shown in another, whatever an agent asks for.
-    is_own = seen.view is None or here is None or here.key == seen.current or lane.on_board
-    said = [] if here is None or here.is_fresh or not is_own else _said(tx, seen, here, request, lane, asked_in)
-    routes = [] if here is None else routes_of(tx, seen, here.name, CONTEXT_ROUTES_SHOWN)
+    # An agent never sees messages of another lane that is not on the board.
+    is_own = seen.view is None or session.name is None or session.key == seen.current or lane.on_board
+    has_talk = session.name is not None and not session.is_fresh and is_own
+    said = _said(tx, seen, session, request, lane, asked_in) if has_talk else []
+    routes = [] if session.name is None else routes_of(tx, seen, session.name, CONTEXT_ROUTES_SHOWN)
     in_view = {topic.id for topic in store.topics_named(tx, seen, [route.topic_id for route in routes])}
     routes = [route for route in routes if route.topic_id in in_view]
     talk = [one for one in said if one.id not in left_out]
     in_run = request.form == "run"
-    lines = [] if here is None else layers.location_lines(here, digests=is_own, in_run=in_run, said=said_anyway)
-    lines += [] if here is None else layers.timeline_lines(talk, here.name)
-    if here is not None and here.is_of_task and settings.context.task_lane != "space":
-        routes = [route for route in routes if here.task is not None and route.task_id == here.task.id]
+    lines = layers.location_lines(session, digests=is_own, in_run=in_run, said=said_anyway)
+    lines += layers.timeline_lines(talk, session.name or "")
+    if is_narrow:
+        routes = [route for route in routes if session.task is not None and route.task_id == session.task.id]
         return [*lines, *layers.routing_lines(routes)]
     routed = [route.topic_id for route in reversed(routes)]
     named = [one.topic_id for one in said if one.topic_id is not None]
@@ -159,41 +162,36 @@ def _lines(
     ]
 
 
-def shows_newest(request: ContextRequest, board: Board, settings: Settings) -> bool:
-    """Return whether an otherwise empty context shows the newest things on the board; never in a task lane.
-
-    A run is rather shown nothing than unrelated things.
-    """
-    is_of_task = board.here is not None and board.here.is_of_task and settings.context.task_lane != "space"
-    return not is_of_task and request.form != "run"
+def shows_newest(request: ContextRequest, board: Board) -> bool:
+    """Return whether an empty context shows the newest things: not in a task lane, nor unrelated things to a run."""
+    return not board.is_narrow and request.form != "run"
 
 
 def read_newest(tx: Tx, request: ContextRequest, board: Board) -> list[Line]:
-    """Read the newest things on the board."""
     return layers.newest_lines(tx, board.seen, board.scope.narrowed_for(board.reader), limit=request.limits.working_set)
 
 
 def _said(
-    tx: Tx, seen: Access, here: SessionPosition, request: ContextRequest, lane: LaneRecall, asked_in: frozenset[str]
+    tx: Tx, seen: Access, session: SessionPosition, request: ContextRequest, lane: LaneRecall, asked_in: frozenset[str]
 ) -> list[TimelineEntry]:  # fmt: skip
     """The newest messages of a session, newest first; after a reopening of its task, only later ones."""
     spoken = Timeline(
-        key=None if here.key is None else str(here.key),
-        session_id=here.session_id,
-        buckets=here.buckets,
+        key=None if session.key is None else str(session.key),
+        session_id=session.session_id,
+        buckets=session.buckets,
         auto_run_id=request.auto_run_id,
-        after=0 if here.task is None else here.task.reopened_seq,
+        after=0 if session.task is None else session.task.reopened_seq,
         with_pending=request.with_pending,
         is_personal=lane.private_to is not None,
     )
     said = store.newest_said(tx, seen, spoken, limit=request.limits.timeline + len(asked_in))
-    # A word of control says nothing, also before it has been sorted as one.
+    # Control texts say nothing; they may not have been sorted yet.
     heard = [one for one in said if one.id not in asked_in and not is_control_text(one.content)]
     return heard[: request.limits.timeline]
 
 
 def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settings) -> list[Line]:
-    """Read what the session remembers for a question, without facts kept from messages that are shown anyway."""
+    """Read the facts that fit a question, without those kept from messages that are shown anyway."""
     if request.reader is None:
         return []
     found = recall(tx, access, request.reader, request.question, items_max=settings.memory.recall_items_max)
@@ -206,47 +204,48 @@ def read_facts(tx: Tx, access: Access, request: ContextRequest, settings: Settin
     return layers.fact_section(unshown, settings.memory.recall_chars_max)
 
 
-def about_board(request: ContextRequest, here: SessionPosition | None) -> bool:
+def about_board(request: ContextRequest, session: SessionPosition) -> bool:
     """Return whether a message only asks to continue the topic or the task of its session."""
-    return here is not None and here.is_of_board and is_low_signal(request.asked)
+    return session.is_of_board and is_low_signal(request.asked)
 
 
 def recall_query(request: ContextRequest, board: Board, settings: Settings) -> BoardQuery:
     """Return the search query. In a task lane it covers only the task, unless the settings widen it."""
-    here, shown = board.here, shown_by(request.mode, settings.context, request.limits)
+    session, shown = board.session, result_counts(request.mode, settings.context, request.limits)
     query = BoardQuery(
         text=request.asked,
         scope=board.scope,
-        session_key=None if here is None else here.name,
+        session_key=session.name,
         as_run=True,
-        # An agent may name a session that recalls more than its own, so only what was asked for is passed on.
+        # Not the choice for the session: an agent may name one that recalls more than its own.
         recall=request.recall,
         with_pending=request.with_pending,
         without=board.left_out,
         quick=True,
         topics_max=shown.topics,
         tasks_max=shown.tasks,
-        # Some of them may not be shown, and neighbouring ones form one passage.
-        logs_max=max(shown.logs * _SPARE, request.limits.max_chars // _LINE_CHARS) if shown.logs else 0,
+        # Some of them may not be shown, and neighbouring ones form a single passage.
+        logs_max=max(shown.logs * budget.SPARE_ENTRIES, request.limits.max_chars // budget.SPARE_LINE_CHARS)
+        if shown.logs
+        else 0,
         notes_max=shown.notes,
     )
-    if here is None or not here.is_of_board:
+    if not session.is_of_board:
         return query
-    if about_board(request, here):
+    if about_board(request, session):
         # A short agreement says nothing; it refers to the topic or the task of the session.
-        query = structs.replace(query, text=f"{request.asked} {here.about}"[:CONTEXT_QUERY_CHARS_MAX])
-    if here.is_of_task and settings.context.task_lane != "space":
-        if settings.context.task_lane == "topic" and here.topic is not None:
-            return structs.replace(query, topic_id=here.topic.id)
-        return structs.replace(query, task_id=here.task_id, topics_max=0, tasks_max=0)
-    about = here.topic.id if here.topic is not None and about_board(request, here) else None
+        query = structs.replace(query, text=f"{request.asked} {session.about}"[:CONTEXT_QUERY_CHARS_MAX])
+    if board.is_narrow:
+        if settings.context.task_lane == "topic" and session.topic is not None:
+            return structs.replace(query, topic_id=session.topic.id)
+        return structs.replace(query, task_id=session.task_id, topics_max=0, tasks_max=0)
+    about = session.topic.id if session.topic is not None and about_board(request, session) else None
     return structs.replace(query, topic_id=about)
 
 
 def laid_out(
     access: Access, request: ContextRequest, board: Board | None, lines: list[Line], degraded: str | None
 ) -> Context:
-    """Return the context with these lines."""
     laid = lay_out(
         lines, question=request.asked, mode=request.mode, max_chars=request.limits.max_chars, form=request.form
     )
@@ -270,27 +269,24 @@ def build_now(tx: Tx, access: Access, request: ContextRequest, settings: Setting
     """Build a context without a search, in an already open transaction."""
     board = read_board(tx, access, request, settings)
     lines = _put_together(request, board, read_facts(tx, access, request, settings), None)
-    if not lines and shows_newest(request, board, settings):
+    if not lines and shows_newest(request, board):
         lines = read_newest(tx, request, board)
     return laid_out(access, request, board, lines, None)
 
 
 def _put_together(request: ContextRequest, board: Board, facts: list[Line], recalled: list[Line] | None) -> list[Line]:
     """All lines of a context; `recalled` is None if nothing was searched."""
-    topic = None if board.here is None else board.here.topic
-    tasks = layers.task_lines(board.pressing, None if topic is None else topic.id, recalled)
-    found = [line for line in (*tasks, *(recalled or ())) if line.id != request.told_task_id]
+    topic = board.session.topic
+    tasks = layers.task_lines(board.working, None if topic is None else topic.id, recalled)
+    found = [line for line in (*tasks, *(recalled or ())) if line.id != request.shown_task_id]
     return each_once([*board.lines, *facts, *found])
 
 
-def _heard_here(
-    request: ContextRequest, here: SessionPosition | None, logs: tuple[Ranked[Entry], ...]
+def _entries_shown(
+    request: ContextRequest, session: SessionPosition, logs: tuple[Ranked[Entry], ...]
 ) -> tuple[Ranked[Entry], ...]:  # fmt: skip
-    """The entries to show: those of an auto run only to its own ticks, others of a lane to their generation.
-
-    A new generation does not see what was said before, unless that is on the board or belongs to its task.
-    """
-    own, generation = (None, request.auto_run_id), None if here is None else here.session_id
+    """The entries to show: those of an auto run only to its own ticks, other unsorted ones only to their generation."""
+    own, generation = (None, request.auto_run_id), session.session_id
 
     def is_shown(entry: Entry) -> bool:
         allocated = entry.topic_id is not None or entry.task_id is not None
@@ -322,7 +318,7 @@ class Contexts:
             }
         facts, recalled = (parts[name].result() if name in parts else None for name in ("memory", "semantic"))
         lines = _put_together(request, board, facts or [], recalled)
-        if not lines and shows_newest(request, board, self._settings):
+        if not lines and shows_newest(request, board):
             newest = partial(self._read, lambda tx: read_newest(tx, request, board))
             lines = await self._part("board", newest, until, missing) or []
         return laid_out(access, request, board, lines, missing[0] if missing else None)
@@ -332,8 +328,7 @@ class Contexts:
         parts: dict[str, Work[list[Line]]] = {}
         if request.reader is not None:
             parts["memory"] = partial(self._read, lambda tx: read_facts(tx, access, request, self._settings))
-        is_of_board = board.here is not None and board.here.is_of_board
-        if recalls(request.mode, request.asked, in_board_session=is_of_board):
+        if recalls(request.mode, request.asked, in_board_session=board.session.is_of_board):
             parts["semantic"] = partial(self._recalled, access, request, board)
         return parts
 
@@ -355,7 +350,7 @@ class Contexts:
         return None
 
     async def _board(self, access: Access, request: ContextRequest, seconds: float) -> Board:
-        # On other engines a short read changes threads as well, and does not see one moment.
+        # On PostgreSQL a short read also runs in another thread, and does not see a single moment.
         if self._db.engine == "sqlite":
             small = await self._db.read(lambda tx: read_small_board(tx, access, request, self._settings))
             if small is not None:
@@ -368,22 +363,22 @@ class Contexts:
     async def _recalled(self, access: Access, request: ContextRequest, board: Board, _seconds: float) -> list[Line]:
         query = recall_query(request, board, self._settings)
         found = await board_search(self._db, self._search, board.reader, query)
-        topic = None if board.here is None else board.here.topic
+        topic = board.session.topic
         if query.task_id is not None and topic is not None and query.notes_max:
-            # A task lane is also shown the notes of its topic, but none that belong to other tasks.
+            # A task lane is also shown the notes of its topic, except those of other tasks.
             of_topic = structs.replace(query, task_id=None, topic_id=topic.id, logs_max=0)
             notes = (await board_search(self._db, self._search, board.reader, of_topic)).notes
             found = structs.replace(found, notes=(*found.notes, *(one for one in notes if one.item.task_id is None)))
         if found.is_empty:
             return []
-        found = structs.replace(found, logs=_heard_here(request, board.here, found.logs))
+        found = structs.replace(found, logs=_entries_shown(request, board.session, found.logs))
         recalling = Recalling(
             question=request.asked,
-            here=board.here,
+            session=board.session,
             recall=board.recall,
-            shown=shown_by(request.mode, self._settings.context, request.limits),
+            shown=result_counts(request.mode, self._settings.context, request.limits),
             max_chars=request.limits.max_chars,
-            # Anything in the topic or the task of a session matches "go on".
-            floor=0 if about_board(request, board.here) else FLOOR,
+            # "Go on" matches everything in the topic or the task of the session.
+            score_min=0 if about_board(request, board.session) else SCORE_MIN,
         )
         return await self._db.read(lambda tx: recalled_lines(tx, board.seen, recalling, found))

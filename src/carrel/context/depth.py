@@ -1,8 +1,8 @@
-"""How far a context looks: its mode, and whether a question says enough to search for. Pure."""
+"""How much a context searches: by its mode, and by whether a question says enough to search for. Pure."""
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from carrel.context.model import DEPTHS, ContextLimits, Depth
 from carrel.kernel.settings import ContextSettings
@@ -42,7 +42,7 @@ def depth_named(text: str | None) -> Depth:
 
 
 def is_low_signal(question: str) -> bool:
-    """Return whether a question has nothing to search for: empty, a command, a short agreement, or "go on"."""
+    """Return whether a question gives nothing to search for: it is empty, a command, a short agreement or "go on"."""
     text = question.strip()
     if not text or text.startswith("/"):
         return True
@@ -64,13 +64,9 @@ def recalls(mode: Depth, question: str, *, in_board_session: bool) -> bool:
     return mode != "auto" or has_signal(question) or (in_board_session and is_low_signal(question))
 
 
-def shown_by(mode: Depth, settings: ContextSettings, limits: ContextLimits) -> ResultCounts:
+def result_counts(mode: Depth, settings: ContextSettings, limits: ContextLimits) -> ResultCounts:
     """Return how much recall shows: what the request asks for, else by mode."""
     usual = ResultCounts(topics=settings.topic_limit, tasks=settings.task_limit, logs=settings.log_limit, notes=_NOTES)
-    own = _PATIENT if mode == "patient" else usual
-    return ResultCounts(
-        topics=own.topics if limits.topics is None else limits.topics,
-        tasks=own.tasks if limits.tasks is None else limits.tasks,
-        logs=own.logs if limits.logs is None else limits.logs,
-        notes=own.notes,
-    )
+    asked = {"topics": limits.topics, "tasks": limits.tasks, "logs": limits.logs}
+    given = {name: count for name, count in asked.items() if count is not None}
+    return structs.replace(_PATIENT if mode == "patient" else usual, **given)

@@ -1,43 +1,39 @@
-"""The layers that need no search: each reads or receives its material, and returns its lines, best first."""
+"""The layers that need no search: each function returns the lines of a section, best first."""
 
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct, structs
 
 from carrel.board import Route
-from carrel.context import store
+from carrel.context import budget, store
 from carrel.context.budget import as_line
-from carrel.context.model import KEPT_FACTS, MEMORY, PLACE, ROUTING, TIMELINE, WORKING_TASKS, WORKING_TOPICS, Line
+from carrel.context.model import KEPT_FACTS, LOCATION, MEMORY, ROUTING, TIMELINE, WORKING_TASKS, WORKING_TOPICS, Line
 from carrel.context.session_position import SessionPosition
 from carrel.context.store import TaskRow, TimelineEntry, TopicRow
 from carrel.kernel import MS_PER_DAY, Access, iso, minute_of
 from carrel.memory import Recalled, fact_lines
 from carrel.storage import Tx
 
-_NAME_CHARS, _TOPIC_DIGEST_CHARS, _TASK_DIGEST_CHARS = 120, 140, 120
-_LINE_CHARS = 400
 _SOON_DAYS = 7
 _ACTIVE = ("in_progress", "review", "blocked")
-_ROUTE_NAME_CHARS, _ANCHOR_CHARS, _ROUTE_CHARS = 80, 120, 320
-_SAID_CHARS = 160
 
 
 def location_lines(
-    here: SessionPosition, *, digests: bool, in_run: bool = False, said: Iterable[str] = ()
+    session: SessionPosition, *, digests: bool, in_run: bool = False, said: Iterable[str] = ()
 ) -> list[Line]:  # fmt: skip
     """Return the topic and the task of a session, with digests if the reader may see these.
 
-    A run's message already starts with its task, so the block only adds the digest, without what is `said` anyway.
+    A run's message already starts with its task, so the block only adds the digest, without lines that quote `said`.
     """
-    why, topic, task, texts = "this session is about it", here.topic, here.task, tuple(said)
+    why, topic, task, texts = "this session is about it", session.topic, session.task, tuple(said)
     if topic is not None:
         topic = structs.replace(topic, digest=_unsaid(topic.digest, texts))
     if task is not None:
         task = structs.replace(task, digest=_unsaid(task.digest, texts))
-    is_told = in_run and not (digests and task is not None and task.digest)
+    is_shown = in_run and not (digests and task is not None and task.digest)
     return [
-        *([] if topic is None else [topic_line(topic, PLACE, why, digests=digests)]),
-        *([] if task is None or is_told else [task_line(task, PLACE, why, digests=digests)]),
+        *([] if topic is None else [topic_line(topic, LOCATION, why, digests=digests)]),
+        *([] if task is None or is_shown else [task_line(task, LOCATION, why, digests=digests)]),
     ]
 
 
@@ -53,7 +49,7 @@ def _unsaid(digest: str | None, said: tuple[str, ...]) -> str:
 
 def topic_line(topic: TopicRow, section: str, reason: str, score: float | None = None, *, digests: bool) -> Line:
     """Return the line of a topic: name and id; the digest if what is said on the board may be shown."""
-    digest = _digest(topic.digest, _TOPIC_DIGEST_CHARS) if digests else ""
+    digest = _digest(topic.digest, budget.TOPIC_DIGEST_CHARS) if digests else ""
     return _item_line("topic", topic, topic.name, digest, section, reason, score)
 
 
@@ -62,14 +58,14 @@ def task_line(
 ) -> Line:  # fmt: skip
     """Return the line of a task: title, id, status, due date; the digest only in lanes of that task."""
     due = "" if task.due_date is None else f", due {minute_of(task.due_date)[:10]}"
-    digest = _digest(task.digest, _TASK_DIGEST_CHARS) if digests else ""
+    digest = _digest(task.digest, budget.TASK_DIGEST_CHARS) if digests else ""
     return _item_line("task", task, task.title, f" [{task.status}{due}]{digest}", section, reason, score)
 
 
 def _item_line(
     kind: str, item: TopicRow | TaskRow, name: str, more: str, section: str, reason: str, score: float | None
 ) -> Line:  # fmt: skip
-    start = f"- {kind.capitalize()}: " if section == PLACE else "- "
+    start = f"- {kind.capitalize()}: " if section == LOCATION else "- "
     return Line(
         id=item.id,
         kind=kind,
@@ -77,7 +73,7 @@ def _item_line(
         scope=item.space_id,
         source=item.created_by,
         reason=reason,
-        line=as_line(f"{start}{as_line(name, _NAME_CHARS)} ({item.id}){more}", _LINE_CHARS),
+        line=as_line(f"{start}{as_line(name, budget.ITEM_NAME_CHARS)} ({item.id}){more}", budget.ITEM_CHARS),
         score=score,
     )
 
@@ -100,44 +96,41 @@ def topic_lines(
     return lines[:limit]
 
 
-class Pressing(Struct, frozen=True):
-    """A task being worked on, and why; a pinned or due one `cannot_wait`, whatever the question."""
+class WorkingTask(Struct, frozen=True):
+    """A task being worked on, and why; one that is pinned or due soon `is_urgent`, whatever the question."""
 
     task: TaskRow
     reason: str
-    cannot_wait: bool
+    is_urgent: bool
 
 
-def pressing_tasks(
+def tasks_in_progress(
     tx: Tx, seen: Access, spaces: tuple[str, ...] | None, topic_id: str | None, *, limit: int
-) -> list[Pressing]:  # fmt: skip
-    """Return the tasks being worked on, most pressing first; optionally only those of spaces or a topic."""
+) -> list[WorkingTask]:  # fmt: skip
+    """Return the tasks being worked on, the most urgent first; optionally only those of spaces or a topic."""
     soon = tx.now + _SOON_DAYS * MS_PER_DAY
     found = store.working_tasks(tx, seen, spaces=spaces, topic_id=topic_id, soon=soon, limit=limit) if limit else []
-    return [Pressing(task, _reason(task, soon), cannot_wait=task.pinned or _is_due(task, soon)) for task in found]
+    return [WorkingTask(task, _reason(task, soon), is_urgent=task.pinned or _is_due(task, soon)) for task in found]
 
 
 def task_lines(
-    pressing: Iterable[Pressing], topic_id: str | None, recalled: Sequence[Line] | None
+    working: Iterable[WorkingTask], topic_id: str | None, recalled: Sequence[Line] | None
 ) -> list[Line]:  # fmt: skip
     """Return the tasks being worked on; if something was searched, only related ones.
 
-    A task is related if it was found, if it belongs to the session's topic, or if it cannot wait.
+    A task is related if it was found, if it belongs to the session's topic, or if it is urgent.
     """
     found = {line.id: line.score for line in recalled or () if line.kind == "task"}
 
-    def is_shown(one: Pressing) -> bool:
+    def is_shown(one: WorkingTask) -> bool:
         is_of_topic = topic_id is not None and one.task.topic_id == topic_id
-        return recalled is None or one.cannot_wait or one.task.id in found or is_of_topic
+        return recalled is None or one.is_urgent or one.task.id in found or is_of_topic
 
-    return [task_line(one.task, WORKING_TASKS, one.reason, found.get(one.task.id)) for one in pressing if is_shown(one)]
+    return [task_line(one.task, WORKING_TASKS, one.reason, found.get(one.task.id)) for one in working if is_shown(one)]
 
 
 def newest_lines(tx: Tx, seen: Access, spaces: tuple[str, ...] | None, *, limit: int) -> list[Line]:
-    """Return the most recently changed topics and open tasks, for an otherwise empty context.
-
-    Only their names: a digest may quote another session.
-    """
+    """Return the last changed topics and open tasks by name, for an empty context; a digest may quote a session."""
     topics = store.newest_topics(tx, seen, limit=limit) if limit else []
     tasks = store.newest_tasks(tx, seen, spaces=spaces, limit=limit) if limit else []
     return [
@@ -161,7 +154,7 @@ def _reason(task: TaskRow, soon: int) -> str:
 
 
 def routing_lines(routes: Sequence[Route]) -> list[Line]:
-    """Return a line for each place, newest first."""
+    """Return a line for each route, newest first."""
     return [
         Line(
             id=route.task_id or route.topic_id,
@@ -170,7 +163,9 @@ def routing_lines(routes: Sequence[Route]) -> list[Line]:
             scope=route.space_id,
             source="routing memory",
             reason="messages of this session went there",
-            line=as_line(f"- {_route_place(route)}: {as_line(route.anchor, _ANCHOR_CHARS)}", _ROUTE_CHARS),
+            line=as_line(
+                f"- {_route_place(route)}: {as_line(route.anchor, budget.ROUTE_ANCHOR_CHARS)}", budget.ROUTE_CHARS
+            ),
         )
         for route in reversed(routes)
     ]
@@ -178,7 +173,7 @@ def routing_lines(routes: Sequence[Route]) -> list[Line]:
 
 def _route_place(route: Route) -> str:
     names = (route.topic_name, route.task_title) if route.task_title else (route.topic_name,)
-    return " > ".join(as_line(name, _ROUTE_NAME_CHARS) for name in names)
+    return " > ".join(as_line(name, budget.ROUTE_NAME_CHARS) for name in names)
 
 
 def timeline_lines(said: Sequence[TimelineEntry], name: str) -> list[Line]:
@@ -192,7 +187,8 @@ def timeline_lines(said: Sequence[TimelineEntry], name: str) -> list[Line]:
             source=one.agent_label or one.author,
             reason="said in this session",
             line=as_line(
-                f"- {minute_of(one.created_at)[:10]} {one.provenance.marked(one.role)}: {one.content}", _SAID_CHARS
+                f"- {minute_of(one.created_at)[:10]} {one.provenance.marked(one.role)}: {one.content}",
+                budget.MESSAGE_CHARS,
             ),
         )
         for one in said

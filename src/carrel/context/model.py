@@ -18,7 +18,7 @@ Layer = Literal[
     "A:board_session", "A:working_set", "A:routing_memory", "A:timeline", "A:memory", "B:semantic"
 ]  # fmt: skip
 
-PLACE = "Active board location:"
+LOCATION = "Active board location:"
 WORKING_TOPICS = "Working set topics:"
 WORKING_TASKS = "Working set tasks:"
 ROUTING = "Session routing memory (newest last):"
@@ -51,10 +51,7 @@ class Line(Explained, frozen=True, kw_only=True):
 
 
 def each_once(lines: Iterable[Line]) -> list[Line]:
-    """Return lines without those about things that an earlier line shows.
-
-    Routing memory records every message, so it may name a topic again.
-    """
+    """Return lines that show each thing once; only routing memory, which records every message, may repeat it."""
     shown: set[tuple[str, str]] = set()
     kept: list[Line] = []
     for line in lines:
@@ -66,7 +63,7 @@ def each_once(lines: Iterable[Line]) -> list[Line]:
 
 
 class ContextLimits(Struct, frozen=True, kw_only=True):
-    """The maximum shown; for topics, tasks and entries None means the number of the mode."""
+    """How much is shown at most; for topics, tasks and entries None means the usual number of the mode."""
 
     max_chars: int = CONTEXT_TEXT_CHARS_DEFAULT
     working_set: int = CONTEXT_LINES_DEFAULT

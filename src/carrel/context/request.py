@@ -1,4 +1,4 @@
-"""The request for a context."""
+"""What a context is requested for."""
 
 from collections.abc import Iterable, Mapping
 from typing import Self
@@ -14,7 +14,7 @@ from carrel.memory import Reader
 
 
 class SeenEntries(Struct, frozen=True, kw_only=True):
-    """The entries that a request contains already, to check which thread messages are among them."""
+    """The entries that the reader already sees, to check which thread messages are among them."""
 
     ids: frozenset[str] = frozenset()
     # The lines of notifications that join several messages, with their indentation.
@@ -24,17 +24,17 @@ class SeenEntries(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Self:
-        """Return the messages that entries of a session contain."""
+        """Return the entries of a session, with the messages that they contain."""
         known = list(entries)
-        told = (entry.content for entry in known if entry.provenance.kind == "notification")
+        notifications = (entry.content for entry in known if entry.provenance.kind == "notification")
         return cls(
             ids=frozenset(name for entry in known for name in (entry.id, entry.message_id) if name is not None),
-            lines=frozenset(line for text in told for line in text.splitlines() if line.startswith("  ")),
+            lines=frozenset(line for text in notifications for line in text.splitlines() if line.startswith("  ")),
             texts={entry.id: entry.content for entry in known if entry.role in ("user", "assistant")},
         )
 
     def has(self, message: Entry) -> bool:
-        """Return whether a thread message is among them: by itself, or joined to others in a notification."""
+        """Return whether a thread message is among them, alone or with others in a notification."""
         first = next((line for line in message.content.splitlines() if line.strip()), "")
         return message.id in self.ids or f"  {first}" in self.lines
 
@@ -57,11 +57,11 @@ class ContextRequest(Struct, frozen=True, kw_only=True):
     reader: Reader | None = None
     # The generation of the run; by default the open one.
     session_id: str | None = None
-    # The task that precedes the message; it needs no line of its own.
-    told_task_id: str | None = None
+    # The task that is shown before the message; it needs no line of its own.
+    shown_task_id: str | None = None
     # The auto run whose tick asks.
     auto_run_id: str | None = None
-    # Entries that the caller is shown anyway; they are neither recalled nor in the timeline.
+    # Entries that are shown anyway; they are neither recalled nor in the timeline.
     shown: SeenEntries = SeenEntries()
     # The idempotency keys of entries that contain the question itself; these are neither recalled nor in the timeline.
     without_keys: tuple[str, ...] = ()

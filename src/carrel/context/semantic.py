@@ -6,7 +6,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from carrel.board import BoardFound, Ranked
-from carrel.context import store
+from carrel.context import budget, store
 from carrel.context.budget import CUT, as_line, cut, width
 from carrel.context.depth import ResultCounts, is_low_signal
 from carrel.context.layers import task_line, topic_line
@@ -16,33 +16,28 @@ from carrel.context.store import TopicRow
 from carrel.journal import DEFAULT_SPACE, Entry
 from carrel.kernel import Access, minute_of, one_line
 from carrel.kernel.settings import Recall
-from carrel.search import Hit, places_of, query_words
+from carrel.search import Hit, positions_of, query_words
 from carrel.storage import Tx
 
 T = TypeVar("T")
 
-# Results with a lower score only share a stray word with the question. Scores are comparable across queries.
-FLOOR = 0.25
-# A line takes at most this fraction (one in …) of a block, so that several fit; shorter lines say too little.
-_LINE_PART, _LINE_CHARS_MIN = 6, 140
-_SPEAKER_CHARS = 60
-# The name of an unknown person, which adds nothing to what they are called anyway.
+# Results with a lower score merely share some word with the question. Scores can be compared across queries.
+SCORE_MIN = 0.25
+# The name of an unknown person, which says no more than "user".
 _SOMEBODY = "a person"
 # Two messages belong to one passage if at most one message between them was not found.
 _APART_MAX = 2
-# How much of the line precedes the first matching word (one in …): enough to read it in its sentence.
-_LEAD_PART = 4
 
 
 class Recalling(Struct, frozen=True, kw_only=True):
     """The parameters of recall: a question in a session, and how many results may be shown."""
 
     question: str
-    here: SessionPosition | None
+    session: SessionPosition
     recall: Recall
     shown: ResultCounts
     max_chars: int
-    floor: float = FLOOR
+    score_min: float = SCORE_MIN
 
     @property
     def words(self) -> frozenset[str]:
@@ -51,33 +46,28 @@ class Recalling(Struct, frozen=True, kw_only=True):
 
     @property
     def line_chars(self) -> int:
-        """The maximum length of a line."""
-        return max(_LINE_CHARS_MIN, self.max_chars // _LINE_PART)
+        return max(budget.RECALLED_CHARS_MIN, self.max_chars // budget.RECALLED_PART)
 
     def matching(self, found: Iterable[Ranked[T]]) -> list[Ranked[T]]:
-        """Return the matching results, best first."""
-        return [one for one in found if one.hit.score >= self.floor]
+        return [one for one in found if one.hit.score >= self.score_min]
 
 
 def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound) -> list[Line]:
-    """Return a line for each match, best first; topics and tasks as elsewhere in the block.
-
-    Entries are in reading order, passage by passage.
-    """
-    here, shown = recalling.here, recalling.shown
-    late = _late(tx, seen, here, found)
-    # Repeating the question itself helps nobody, and neither does "ok" or "thanks".
+    """Return a line for each match, best first; entries passage by passage, in reading order."""
+    session, shown = recalling.session, recalling.shown
+    late = _late_runs(tx, seen, session, found)
+    # Neither the question itself nor "ok" or "thanks" answers it.
     logs = [
         one
-        for one in _heard(recalling.matching(found.logs), late)
+        for one in _without_late(recalling.matching(found.logs), late)
         if not is_said_in(one.item, recalling.question) and not is_low_signal(one.item.content)
     ]
-    notes = _heard(recalling.matching(found.notes), late)
+    notes = _without_late(recalling.matching(found.notes), late)
     logs, notes = in_passages(logs, shown.logs), notes[: shown.notes]
     topics = {one.item.id: one.hit for one in recalling.matching(found.topics)}
     tasks = {one.item.id: one.hit for one in recalling.matching(found.tasks)}
     named = {*topics, *(one.item.topic_id for one in logs if one.item.topic_id is not None)}
-    rows = {row.id: row for row in store.topics_named(tx, seen, sorted(named), also_asleep=True)}
+    rows = {row.id: row for row in store.topics_named(tx, seen, sorted(named), with_inactive=True)}
     digests = recalling.recall == "space"
     return [
         *(
@@ -90,11 +80,11 @@ def recalled_lines(tx: Tx, seen: Access, recalling: Recalling, found: BoardFound
             for row in store.tasks_named(tx, seen, tasks)
         ),
         *(_entry_line(one, NOTES, recalling, f"note in space {one.item.space_id or DEFAULT_SPACE}") for one in notes),
-        *(_entry_line(one, RECALLED_LOGS, recalling, _origin(one.item, here, rows)) for one in logs),
+        *(_entry_line(one, RECALLED_LOGS, recalling, _origin(one.item, session, rows)) for one in logs),
     ]
 
 
-def _heard(found: list[Ranked[Entry]], late: set[str | None]) -> list[Ranked[Entry]]:
+def _without_late(found: list[Ranked[Entry]], late: set[str | None]) -> list[Ranked[Entry]]:
     return [one for one in found if one.item.run_id not in late]
 
 
@@ -103,22 +93,22 @@ def is_said_in(entry: Entry, question: str) -> bool:
     return one_line(entry.content).casefold() in one_line(question).casefold()
 
 
-def _origin(entry: Entry, here: SessionPosition | None, topics: dict[str, TopicRow]) -> str:
-    """Why something that was said is available in this session."""
-    if here is not None and entry.session_key in here.buckets:
+def _origin(entry: Entry, session: SessionPosition, topics: dict[str, TopicRow]) -> str:
+    """Why an entry is available in this session."""
+    if entry.session_key in session.buckets:
         return "said here"
-    if here is not None and here.task_id is not None and entry.task_id == here.task_id:
+    if session.task_id is not None and entry.task_id == session.task_id:
         return "said in this task"
     topic = topics.get(entry.topic_id or "")
     return "said on the board" if topic is None else f"topic {one_line(topic.name)} of the board"
 
 
-def _late(tx: Tx, seen: Access, here: SessionPosition | None, found: BoardFound) -> set[str | None]:
-    """Runs that started before the task of a session was reopened: their late replies are not shown there."""
-    if here is None or here.task is None:
+def _late_runs(tx: Tx, seen: Access, session: SessionPosition, found: BoardFound) -> set[str | None]:
+    """Runs that began before the session's task was reopened: their late replies are not shown there."""
+    if session.task is None:
         return set()
     runs = [one.item.run_id for one in (*found.logs, *found.notes) if one.item.run_id is not None]
-    return {*store.runs_heard_before(tx, seen, runs, here.task.reopened_seq)}
+    return {*store.runs_begun_before(tx, seen, runs, session.task.reopened_seq)}
 
 
 def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: str) -> Line:
@@ -138,20 +128,21 @@ def _entry_line(one: Ranked[Entry], section: str, recalling: Recalling, origin: 
 
 
 def _speaker(entry: Entry) -> str:
-    """The name of who said it, if known."""
+    """The name of the author, if known."""
     details = entry.details or {}
-    # In a thread, and wherever several people can write.
+    # Given in threads, and where several people can write.
     person = str(details.get("authorName") or details.get("sender") or "")
     of_person = person if person not in ("", _SOMEBODY) else "user"
     named = entry.agent_label or (of_person if entry.author_kind == "user" else entry.author)
-    return entry.provenance.marked(as_line(named, _SPEAKER_CHARS))
+    return entry.provenance.marked(as_line(named, budget.SPEAKER_CHARS))
 
 
 def _why(origin: str, hit: Hit) -> str:
     """Why a line is shown: its origin, and the parts of its score, the most important first."""
     parts = {name: getattr(hit.reason, name) for name in ("words", "meaning", "label", "session", "note")}
-    told = [f"{name} {value:.2f}" for name, value in sorted(parts.items(), key=lambda part: -part[1]) if value >= 0.005]
-    return f"{origin}: {', '.join(told) or 'a weak match'}"
+    ranked = sorted(parts.items(), key=lambda part: -part[1])
+    reasons = ", ".join(f"{name} {value:.2f}" for name, value in ranked if value >= 0.005)
+    return f"{origin}: {reasons or 'a weak match'}"
 
 
 def in_passages(found: Iterable[Ranked[Entry]], limit: int) -> list[Ranked[Entry]]:
@@ -180,8 +171,8 @@ def excerpt(text: str, words: frozenset[str], width_max: int) -> str:
     whole = one_line(text)
     if width(whole) <= width_max:
         return whole
-    first = _densest(whole, words, width_max - width_max // _LEAD_PART)
-    start = first - width_max // _LEAD_PART
+    first = _densest(whole, words, width_max - width_max // budget.LEAD_PART)
+    start = first - width_max // budget.LEAD_PART
     if start <= 0:
         return cut(whole, width_max)
     # If the text ends earlier, start earlier, so that the line is filled.
@@ -193,13 +184,13 @@ def excerpt(text: str, words: frozenset[str], width_max: int) -> str:
 
 def _densest(text: str, words: frozenset[str], span: int) -> int:
     """The start of the part of a text that contains the most different words."""
-    places = list(places_of(text, words))
+    positions = list(positions_of(text, words))
     best, best_at, last = 0, 0, 0
     counts: dict[str, int] = {}
-    for at, word in places:
-        # Words leave at the back of the window as new ones enter at its front.
-        while last < len(places) and places[last][0] < at + span:
-            counts[places[last][1]] = counts.get(places[last][1], 0) + 1
+    for at, word in positions:
+        # The window moves: new words enter at its end, and those before its start leave.
+        while last < len(positions) and positions[last][0] < at + span:
+            counts[positions[last][1]] = counts.get(positions[last][1], 0) + 1
             last += 1
         if len(counts) > best:
             best, best_at = len(counts), at

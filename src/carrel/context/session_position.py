@@ -1,4 +1,4 @@
-"""The session that a context is for: its lane, or the name under which a program sends its entries."""
+"""The session that a context is for: a lane, or a name under which a program sends entries."""
 
 from msgspec import Struct
 
@@ -15,12 +15,13 @@ from carrel.visibility import Recalls
 
 
 class SessionPosition(Struct, frozen=True, kw_only=True):
-    """A session. Routing memory knows it as `name`; `buckets` are all names under which entries were sent."""
+    """A session, or none without a `name`; `buckets` are all names under which entries were sent."""
 
-    name: str
+    # The name under which its routes are kept.
+    name: str | None = None
     key: SessionKey | None = None
     session_id: str | None = None
-    # The generation is about to begin, while the previous one is still open: it has no messages.
+    # The generation is about to begin and has no messages; the previous one is still open.
     is_fresh: bool = False
     buckets: tuple[str, ...] = ()
     # What the session is about, if the caller may see that.
@@ -40,7 +41,6 @@ class SessionPosition(Struct, frozen=True, kw_only=True):
 
     @property
     def is_of_task(self) -> bool:
-        """Whether it is the session of a task."""
         return self.task_id is not None
 
     @property
@@ -50,7 +50,7 @@ class SessionPosition(Struct, frozen=True, kw_only=True):
 
 
 def key_named(tx: Tx, access: Access, reference: str) -> SessionKey | None:
-    """Return the lane of a session reference; None for other texts, which are a sender's own names.
+    """Return the lane of a session reference; None for any other text, which is a sender's own name.
 
     Refusal `forbidden` for a lane that the caller may not see, whether or not it exists.
     """
@@ -84,15 +84,15 @@ def look_ahead(tx: Tx, access: Access, key: SessionKey) -> None:
 
 
 def read_position(
-    tx: Tx, seen: Access, key: SessionKey | None, reference: str, session_id: str | None = None
+    tx: Tx, seen: Access, key: SessionKey | None, reference: str | None, session_id: str | None = None
 ) -> SessionPosition:
     """Return a session with the visible part of what it is about; by default its open generation."""
-    if key is None:
-        return SessionPosition(name=reference, buckets=(reference,))
+    if key is None or reference is None:
+        return SessionPosition(name=reference, buckets=() if reference is None else (reference,))
     opened = open_session_of(tx, seen, str(key))
     task = next(iter(store.tasks_named(tx, seen, [key.task_id])), None) if key.task_id else None
     topic_id = key.topic_id or (task.topic_id if task else None)
-    topic = next(iter(store.topics_named(tx, seen, [topic_id], also_asleep=True)), None) if topic_id else None
+    topic = next(iter(store.topics_named(tx, seen, [topic_id], with_inactive=True)), None) if topic_id else None
     return SessionPosition(
         name=str(key),
         key=key,

@@ -4,8 +4,8 @@ from msgspec import UNSET, UnsetType
 
 from carrel.context.model import (
     KEPT_FACTS,
+    LOCATION,
     NOTES,
-    PLACE,
     RECALLED_LOGS,
     RECALLED_TASKS,
     RECALLED_TOPICS,
@@ -115,7 +115,7 @@ def context_shape(context: Context, *, session_key: str | None, question: str, w
 
 
 def _data(context: Context) -> ContextData:
-    place = _rows(context, PLACE)
+    location = _rows(context, LOCATION)
     found = Recalled(
         topics=_rows(context, RECALLED_TOPICS),
         tasks=_rows(context, RECALLED_TASKS),
@@ -130,7 +130,7 @@ def _data(context: Context) -> ContextData:
             allowed_space_ids=None if allowed is None else list(allowed),
             recall=context.recall,
         ),
-        board_session=_board_session(place) if place else UNSET,
+        board_session=_board_session(location) if location else UNSET,
         working_set=WorkingSet(topics=_rows(context, WORKING_TOPICS), tasks=_rows(context, WORKING_TASKS)),
         routing_memory=_rows(context, ROUTING),
         timeline=_rows(context, TIMELINE),
@@ -142,8 +142,8 @@ def _data(context: Context) -> ContextData:
     )
 
 
-def _board_session(place: list[ContextRow]) -> BoardSession:
-    by_kind = {row.kind: row for row in place}
+def _board_session(location: list[ContextRow]) -> BoardSession:
+    by_kind = {row.kind: row for row in location}
     return BoardSession(topic=by_kind.get("topic"), task=by_kind.get("task"))
 
 

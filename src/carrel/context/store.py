@@ -1,7 +1,4 @@
-"""The SQL of contexts: the newest lines of a session, and the topics and tasks being worked on.
-
-The amount read depends on the limits, not on the size of the board.
-"""
+"""The SQL of contexts: the newest messages of a session, and topics and tasks. Limits bound what is read."""
 
 from collections.abc import Iterable
 
@@ -9,7 +6,7 @@ from msgspec import Struct
 
 from carrel.kernel import Access, Provenance
 from carrel.kernel.limits import CONTEXT_TIMELINE_ROWS_MAX
-from carrel.storage import FLAG, Table, Tx, in_list, json_column
+from carrel.storage import FLAG, Condition, Table, Tx, in_list, json_column
 from carrel.visibility import seen_entries, seen_tasks, seen_topics
 
 
@@ -71,26 +68,26 @@ class Timeline(Struct, frozen=True, kw_only=True):
 _SAID = Table("entries", TimelineEntry, codecs={"provenance": json_column(Provenance)})
 _TOPICS = Table("topics", TopicRow, codecs={"pinned": FLAG})
 _TASKS = Table("tasks", TaskRow, codecs={"pinned": FLAG})
-# A program's messages to itself; an entry that could not be sorted is not one of these.
+# Excludes a program's messages to itself, but not entries that could not be sorted.
 _NOISE = "COALESCE(classification_error, '') IN ('', 'private', 'unallocated', 'attempts_exhausted')"
 _UNPLACED = "task_id IS NULL AND topic_id IS NULL AND space_id IS NULL"
-_ASLEEP = (
+_INACTIVE = (
     "({0}.status = 'archived' OR COALESCE({0}.snoozed_until, 0) > :now "
     "OR ({0}.status = 'snoozed' AND {0}.snoozed_until IS NULL))"
 )
-# An open task; a topic that is put away takes its tasks with it.
+# A task is open only while its topic is active.
 _OPEN = (
     "is_chat = 0 AND status NOT IN ('done', 'archived') AND COALESCE(snoozed_until, 0) <= :now AND NOT EXISTS "
-    f"(SELECT 1 FROM topics h WHERE h.account_id = :account AND h.id = tasks.topic_id AND {_ASLEEP.format('h')})"
+    f"(SELECT 1 FROM topics h WHERE h.account_id = :account AND h.id = tasks.topic_id AND {_INACTIVE.format('h')})"
 )
-# Whatever the classifier names was said in some session.
+# Names given by the classifier quote what was said in some session.
 _MADE = "created_by <> 'classifier'"
 _ACTIVE = "('in_progress', 'review', 'blocked')"
 _URGENT = 2
 
 
 def newest_said(tx: Tx, access: Access, spoken: Timeline, *, limit: int) -> list[TimelineEntry]:
-    """Return the newest visible lines of a session, newest first."""
+    """Return the newest visible messages of a session, newest first."""
     seen, values = seen_entries(tx, access)
     looked, names = _looked_at(spoken)
     closed = "SELECT max(s.closed_at) FROM sessions s WHERE s.account_id = :account AND s.key = :key"
@@ -126,8 +123,8 @@ def entries_marked(tx: Tx, access: Access, marks: Iterable[str]) -> frozenset[st
     return frozenset(row[0] for row in tx.all(sql, access, **names))
 
 
-def _looked_at(spoken: Timeline) -> tuple[str, dict[str, object]]:
-    """The numbers of the newest entries of a session, of any kind; nothing older is ever considered."""
+def _looked_at(spoken: Timeline) -> Condition:
+    """The numbers of the newest entries of a session, of any kind; older ones are not considered."""
     names: dict[str, object] = {f"bucket_{at}": name for at, name in enumerate(spoken.buckets)}
     of = ["key = :key", *(f"bucket = :{name}" for name in names)]
     parts = [
@@ -138,8 +135,8 @@ def _looked_at(spoken: Timeline) -> tuple[str, dict[str, object]]:
     return " UNION ".join(parts), names
 
 
-def runs_heard_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) -> set[str]:
-    """Return the runs that had said something before an entry with that number."""
+def runs_begun_before(tx: Tx, access: Access, run_ids: Iterable[str], seq: int) -> set[str]:
+    """Return the runs with an entry before that number."""
     listed, names = in_list("run", run_ids)
     if not names or not seq:
         return set()
@@ -156,12 +153,12 @@ def is_small_board(tx: Tx, access: Access, rows_max: int) -> bool:
 
 
 def pinned_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
-    """Return visible pinned topics that are not put away, newest change first."""
+    """Return visible, active pinned topics, newest change first."""
     return _newest_topics(tx, access, "pinned = 1", limit)
 
 
 def newest_topics(tx: Tx, access: Access, *, limit: int) -> list[TopicRow]:
-    """Return visible topics that someone created and that are not put away, newest change first."""
+    """Return visible, active topics that the classifier did not create, newest change first."""
     return _newest_topics(tx, access, _MADE, limit)
 
 
@@ -169,13 +166,13 @@ def _newest_topics(tx: Tx, access: Access, rule: str, limit: int) -> list[TopicR
     seen, values = seen_topics(tx, access)
     sql = (
         f"{_TOPICS.select} WHERE account_id = :account AND {rule} AND {seen} "
-        f"AND NOT {_ASLEEP.format('topics')} ORDER BY updated_at DESC, id LIMIT :limit"
+        f"AND NOT {_INACTIVE.format('topics')} ORDER BY updated_at DESC, id LIMIT :limit"
     )
     return _TOPICS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
 def newest_tasks(tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, limit: int) -> list[TaskRow]:
-    """Return visible open tasks that someone created, newest change first."""
+    """Return visible, open tasks that the classifier did not create, newest change first."""
     seen, values = seen_tasks(tx, access, spaces)
     sql = (
         f"{_TASKS.select} WHERE account_id = :account AND {_MADE} AND {_OPEN} AND {seen} ORDER BY seq DESC LIMIT :limit"
@@ -183,18 +180,13 @@ def newest_tasks(tx: Tx, access: Access, *, spaces: tuple[str, ...] | None, limi
     return _TASKS.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
-def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, also_asleep: bool = False) -> list[TopicRow]:
-    """Return the visible ones of these topics, in the given order; by default none that is put away."""
-    listed, names = in_list("id", topic_ids)
-    if not names:
-        return []
-    seen, values = seen_topics(tx, access)
-    awake = "TRUE" if also_asleep else f"NOT {_ASLEEP.format('topics')}"
-    sql = f"{_TOPICS.select} WHERE account_id = :account AND id IN ({listed}) AND {seen} AND {awake}"
-    if not also_asleep:
-        values["now"] = tx.now
-    found = {row.id: row for row in _TOPICS.rows(tx.all(sql, access, **names, **values))}
-    return [found[str(name)] for name in names.values() if name in found]
+def topics_named(tx: Tx, access: Access, topic_ids: Iterable[str], *, with_inactive: bool = False) -> list[TopicRow]:
+    """Return the visible ones of these topics, in the given order; by default only active ones."""
+    wanted, (seen, values) = list(dict.fromkeys(topic_ids)), seen_topics(tx, access)
+    if not with_inactive:
+        seen, values = f"{seen} AND NOT {_INACTIVE.format('topics')}", values | {"now": tx.now}
+    found = {row.id: row for row in _TOPICS.among(tx, access, "id", wanted, f"AND {seen}", **values)}
+    return [found[name] for name in wanted if name in found]
 
 
 def working_tasks(
@@ -220,10 +212,6 @@ def working_tasks(
 
 def tasks_named(tx: Tx, access: Access, task_ids: Iterable[str]) -> list[TaskRow]:
     """Return the visible ones of these tasks, in the given order."""
-    listed, names = in_list("id", task_ids)
-    if not names:
-        return []
-    seen, values = seen_tasks(tx, access)
-    sql = f"{_TASKS.select} WHERE account_id = :account AND is_chat = 0 AND id IN ({listed}) AND {seen}"
-    found = {row.id: row for row in _TASKS.rows(tx.all(sql, access, **names, **values))}
-    return [found[str(name)] for name in names.values() if name in found]
+    wanted, (seen, values) = list(dict.fromkeys(task_ids)), seen_tasks(tx, access)
+    found = {row.id: row for row in _TASKS.among(tx, access, "id", wanted, f"AND is_chat = 0 AND {seen}", **values)}
+    return [found[name] for name in wanted if name in found]

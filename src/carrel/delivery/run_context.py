@@ -49,7 +49,7 @@ class ContextGatherer:
                 request,
                 reader=reader,
                 session_id=snapshot.session.id,
-                told_task_id=run.task_id,
+                shown_task_id=run.task_id,
                 auto_run_id=run.auto_run_id,
             )
             found = await self._contexts.build(_seen_by(snapshot), request)
@@ -80,7 +80,7 @@ def foreseen(
     opened = open_session_of(tx, access, str(key))
     earlier = [] if opened is None else talk_around_run(tx, access, opened.id, "", limit=HISTORY_ROWS_MAX)[0]
     reader = context_reader(tx, access, key)
-    if reader is not None and not has_memories(tx, access, reader.places()):
+    if reader is not None and not has_memories(tx, access, reader.scope_keys()):
         reader = None
     of_task = key.task_id is not None
     request = structs.replace(_request(services.settings, key, question, earlier, of_task=of_task), reader=reader)
@@ -148,7 +148,7 @@ def _seen_from(access: Access, caller: Caller) -> Access:
 def _reader(tx: Tx, snapshot: Snapshot) -> Reader | None:
     """Return the memory reader of a run; None if there is nothing to read."""
     reader = memory_reader(tx, snapshot.caller)
-    return reader if has_memories(tx, snapshot.access, reader.places()) else None
+    return reader if has_memories(tx, snapshot.access, reader.scope_keys()) else None
 
 
 def _log_fields(snapshot: Snapshot, reader: Reader, found: Context) -> dict[str, object]:

@@ -1,6 +1,6 @@
 """What changed since a sequence number, for clients that poll instead of following the feed."""
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from carrel.journal import store
 from carrel.journal.model import Entry, Event
@@ -21,10 +21,6 @@ class ChangePage(Struct, frozen=True, kw_only=True):
     more: bool = False
     reset: bool = False
 
-    def narrowed(self, entries: list[Entry], deletions: list[Event]) -> "ChangePage":
-        """Return the page with only the entries and deletions that a caller may see."""
-        return structs.replace(self, entries=entries, deletions=deletions)
-
 
 def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int | None = None) -> ChangePage:
     """Return what changed in the account after a number, at most `upto`; the caller checks who may see it.
@@ -39,7 +35,7 @@ def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int |
         return ChangePage(seq=after, entries=[], deletions=[])
     if ahead or after < max(0, store.pruned_event(tx, access)):
         # The newest entries, for a client that starts over.
-        entries = store.newest_entries(tx, access, newest, limit=limit)
+        entries = store.entries_matching(tx, access, [], before=newest + 1, limit=limit)[::-1]
         return ChangePage(seq=newest, entries=entries, deletions=[], reset=True)
     last = newest if upto is None else upto
     found = [(entry.seq, entry) for entry in store.entries_since(tx, access, after, limit=limit + 1)]
@@ -53,9 +49,9 @@ def changes_since(tx: Tx, access: Access, after: int, *, limit: int, upto: int |
 
 def sequence_at(tx: Tx, access: Access, moment: int) -> int:
     """Return a number before everything that happened since a moment; -1 if part of it was pruned."""
-    after = store.first_event_since(tx, access, moment)
-    if store.pruned_event(tx, access) and after <= store.first_event_since(tx, access, 0):
+    after = store.number_before(tx, access, "events", moment)
+    if store.pruned_event(tx, access) and after <= store.number_before(tx, access, "events", 0):
         # Every stored event happened since then, so pruned ones may have, too.
         return -1
     # An entry gets its number before the event about it.
-    return min(after, store.first_entry_since(tx, access, moment))
+    return min(after, store.number_before(tx, access, "entries", moment))

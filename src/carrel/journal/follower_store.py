@@ -25,15 +25,11 @@ class Position(Struct, frozen=True):
 
     @property
     def access(self) -> Access:
-        """The system's access to the account."""
         return system_access(self.account_id)
 
 
 def positions_behind(tx: Tx, name: str, worker: str, limit: int) -> list[Position]:
-    """Return positions behind the settled events that no worker holds.
-
-    They name the worker that may lease them.
-    """
+    """Return positions behind the settled events that no worker holds, for this worker to lease."""
     sql = f"SELECT a.id, COALESCE(f.cursor, 0) {_BEHIND} ORDER BY a.id LIMIT :limit"
     rows = tx.all(sql, name=name, now=tx.now, horizon=tx.horizon(), limit=limit)
     return [Position(account_id, name, cursor, worker) for account_id, cursor in rows]

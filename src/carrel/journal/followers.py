@@ -71,7 +71,6 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
         self._found_until = 0
 
     def release(self, tx: Tx) -> object:
-        """End the leases of a server that is gone."""
         return follower_store.release_positions(tx, self.name)
 
     def next_due(self, tx: Tx) -> int | None:
@@ -94,7 +93,6 @@ class FollowerDuty(LeasedDuty[Position], Generic[Prepared]):
         return [position for position in behind if position.account_id not in taken][:limit]
 
     def take(self, tx: Tx, limit: int) -> list[Position]:
-        """Lease the positions that are behind."""
         until = _lease(tx)
         behind = [each.access for each in self._found[:limit]]
         taken = [follower_store.take_position(tx, access, self.name, self._worker, until) for access in behind]

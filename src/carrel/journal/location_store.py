@@ -5,7 +5,7 @@ from carrel.kernel import Access
 from carrel.storage import Tx
 
 
-def location_of_task(tx: Tx, access: Access, entry: NewEntry) -> dict[str, str | None]:
+def location_from_task(tx: Tx, access: Access, entry: NewEntry) -> dict[str, str | None]:
     """Return the topic and space that a new entry takes from its task, if it was given none.
 
     The default space counts as given only if somebody chose it.
@@ -35,13 +35,17 @@ def leave_spaces(tx: Tx, access: Access, changed: Entry) -> None:
 
 
 def spaces_of_entry(tx: Tx, access: Access, entry: Entry) -> list[str]:
-    """Return the spaces that an entry is visible in."""
     return sorted(_spaces(tx, access, entry.topic_id, entry.task_id, entry.space_id))
 
 
 def _spaces(tx: Tx, access: Access, topic_id: str | None, task_id: str | None, space_id: str | None) -> set[str]:
-    found = {space_id} if space_id else set[str]()
-    topics = {topic_id}
+    found = spaces_of(tx, access, topic_id, task_id)
+    return (found | {space_id} if space_id else found) or {DEFAULT_SPACE}
+
+
+def spaces_of(tx: Tx, access: Access, topic_id: str | None, task_id: str | None) -> set[str]:
+    """Return the spaces in which a topic or a task is visible; none if there is no such thing."""
+    found, topics = set[str](), {topic_id}
     if task_id is not None:
         sql = "SELECT space_id, topic_id FROM tasks WHERE account_id = :account AND id = :id"
         row = tx.one(sql, access, id=task_id)
@@ -51,4 +55,4 @@ def _spaces(tx: Tx, access: Access, topic_id: str | None, task_id: str | None, s
     for topic in topics - {None}:
         sql = "SELECT space_id FROM topic_spaces WHERE account_id = :account AND topic_id = :id"
         found |= {row[0] for row in tx.all(sql, access, id=topic)}
-    return found or {DEFAULT_SPACE}
+    return found

@@ -24,7 +24,6 @@ def json_text(value: object) -> str:
 DEFAULT_SPACE = "space-default"
 
 AuthorKind = Literal["user", "agent", "system"]
-_NOTHING_SAID = (None,) * 7
 TaskView = Literal["thread", "activities"]
 Classification = Literal["pending", "classified", "failed"]
 # Who caused a message -> who said it. What lanes say to one another is said by agents.
@@ -37,32 +36,32 @@ _AUTHORS: dict[str, AuthorKind] = {
 }
 
 
-class Entry(Struct, frozen=True):
-    """One line of the journal: a message, a reply, or a tool call or its result."""
+# The fields that only entries sent to the log have.
+LOG_FIELDS = ("bucket", "agent_label", "summary", "related_id", "source", "dedupe", "classification_error", "raw")
 
-    # The detail that names who sent it to the log.
-    REPORTER: ClassVar[str] = "reporter"
 
-    seq: int
-    id: str
+class _EntryFields(Struct, frozen=True):
+    """The fields that an entry has before and after it is written."""
+
     type: str
+    # user, assistant, toolCall, toolResult or system
     role: str
     content: str
-    details: dict[str, Any] | None
-    key: str | None
-    session_id: str | None
-    run_id: str | None
-    agent_id: str | None
     author: str
     provenance: Provenance
-    message_id: str | None
-    channel: str | None
-    attachment_ids: tuple[str, ...]
-    created_at: int
+    details: dict[str, Any] | None = None
+    key: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    agent_id: str | None = None
+    message_id: str | None = None
+    channel: str | None = None
+    attachment_ids: tuple[str, ...] = ()
+    # The task, topic and space it belongs to; a task lane's entries belong to its task in any case.
     task_id: str | None = None
     topic_id: str | None = None
     space_id: str | None = None
-    author_kind: AuthorKind = "user"
+    # Which view of its task shows it, if any.
     task_view: TaskView | None = None
     # The auto run that it was said in.
     auto_run_id: str | None = None
@@ -74,10 +73,23 @@ class Entry(Struct, frozen=True):
     source: dict[str, Any] | None = None
     dedupe: str | None = None
     classification: Classification = "pending"
-    classification_attempts: int = 0
     classification_error: str | None = None
+
+
+class Entry(_EntryFields, frozen=True):
+    """One line of the journal: a message, a reply, or a tool call or its result."""
+
+    # The detail that names who sent it to the log.
+    REPORTER: ClassVar[str] = "reporter"
+
+    # Every stored entry has these three; the defaults only allow them to follow the optional fields.
+    seq: int = 0
+    id: str = ""
+    created_at: int = 0
+    author_kind: AuthorKind = "user"
+    classification_attempts: int = 0
     updated_at: int | None = None
-    # What it was made from; ordinary reads leave it out.
+    # What it was made from; ordinary reads leave it out, so it is the last.
     raw: str | None = None
 
     def wire(self) -> dict[str, Any]:
@@ -129,53 +141,23 @@ def as_report(entry: Entry) -> Entry:
     return structs.replace(entry, role="user", content=f"{told}\n{indent(entry.content, '  ')}")
 
 
-class NewEntry(Struct, frozen=True, kw_only=True):
-    """An entry to be written. `role` is user, assistant, toolCall, toolResult or system."""
+class NewEntry(_EntryFields, frozen=True, kw_only=True):
+    """An entry to be written."""
 
-    type: str
-    role: str
-    content: str
-    author: str
-    provenance: Provenance
     id: str | None = None
-    details: dict[str, Any] | None = None
-    key: str | None = None
-    session_id: str | None = None
-    run_id: str | None = None
-    agent_id: str | None = None
-    message_id: str | None = None
-    channel: str | None = None
-    attachment_ids: tuple[str, ...] = ()
-    # The task, topic and space it belongs to; a task lane's entries belong to its task in any case.
-    task_id: str | None = None
-    topic_id: str | None = None
-    space_id: str | None = None
     # Who wrote it; derived from the provenance if not given.
     author_kind: AuthorKind | None = None
-    # Which view of its task shows it, if any.
-    task_view: TaskView | None = None
-    auto_run_id: str | None = None
-    bucket: str | None = None
-    agent_label: str | None = None
-    summary: str | None = None
-    raw: str | None = None
-    related_id: str | None = None
-    source: dict[str, Any] | None = None
-    dedupe: str | None = None
-    classification: Classification = "pending"
-    classification_error: str | None = None
     # When it was said, if not now.
     created_at: int | None = None
+    raw: str | None = None
 
     @property
     def is_of_lane(self) -> bool:
         """Whether it sets only what a lane sets for its entries."""
-        said = (self.bucket, self.agent_label, self.summary, self.raw, self.related_id, self.source, self.dedupe)
-        return said == _NOTHING_SAID and self.classification == "pending"
+        return self.classification == "pending" and all(getattr(self, name) is None for name in LOG_FIELDS)
 
     @property
     def task(self) -> str | None:
-        """The task it belongs to."""
         return self.task_id or (SessionKey.stored(self.key).task_id if self.key else None)
 
     def written(self, seq: int, entry_id: str, now: int) -> Entry:
@@ -204,7 +186,6 @@ class DeletedEntry(Struct, frozen=True):
 
     @property
     def session_key(self) -> str | None:
-        """The key of its lane, or the session key that it was sent with."""
         return self.key or self.bucket
 
 
@@ -273,7 +254,7 @@ class Event(Struct, frozen=True):
         )
 
 
-class RunsTold(Struct, frozen=True, kw_only=True):
+class RunsOfEvents(Struct, frozen=True, kw_only=True):
     """The runs that a page of events is about, and the number at which the next page begins."""
 
     run_ids: list[str]

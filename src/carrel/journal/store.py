@@ -1,20 +1,21 @@
 """The journal's SQL: entries, events, and how far the feed was pruned."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import structs
 
-from carrel.journal.location_store import leave_spaces, location_of_task, spaces_of_entry
+from carrel.journal.location_store import leave_spaces, location_from_task, spaces_of_entry
 from carrel.journal.model import (
+    LOG_FIELDS,
     About,
     DeletedEntry,
     EntriesDeleted,
     Entry,
     Event,
     NewEntry,
-    RunsTold,
+    RunsOfEvents,
     TaskView,
     about_lane,
     json_text,
@@ -30,23 +31,26 @@ _CODECS = {
 }
 _ENTRIES = Table("entries", Entry, key=("account_id", "seq"), without=("raw",), also=("raw",), codecs=_CODECS)
 # Every turn writes entries, so theirs are written without the columns that only the board uses.
-_OF_BOARD = Entry.__struct_fields__[Entry.__struct_fields__.index("bucket") :]
-_OF_LANES = Table("entries", Entry, key=("account_id", "seq"), without=_OF_BOARD, codecs={})
+_OF_BOARD = (*LOG_FIELDS, "classification", "classification_attempts", "updated_at")
+_OF_LANES = Table("entries", Entry, key=("account_id", "seq"), without=_OF_BOARD)
 _SELECT_ENTRY = f"SELECT {_ENTRIES.columns} FROM entries"
-_EVENTS = Table("events", Event, key=("account_id", "seq"))
+_EVENTS = Table("events", Event, key=("account_id", "seq"), also=("change",))
 _SELECT_EVENT = f"SELECT {_EVENTS.columns} FROM events"
 _SPOKEN = "role IN ('user', 'assistant', 'system')"
 _BY_TOOLS = "role IN ('toolCall', 'toolResult')"
+_IN_VIEW = "task_id = :task_id AND task_view = :view AND seq > :after"
 _CUT_RESULT = "CASE role WHEN 'toolResult' THEN substr(content, 1, :result_chars_max) ELSE content END"
 _CUT_COLUMNS = ", ".join(_CUT_RESULT if column == "content" else column for column in _ENTRIES.fields)
 _DELETED = DeletedEntry.__struct_fields__
 _ids = msgspec.json.Decoder(list[str]).decode
+# What a transcript is of, by the column that names it: a lane with all its generations, or one generation.
+Transcript = Literal["key", "session_id"]
 
 
 def append_entry(tx: Tx, access: Access, entry: NewEntry) -> Entry:
     """Write one entry and publish it on the feed."""
-    if place := location_of_task(tx, access, entry):
-        entry = structs.replace(entry, **place)
+    if location := location_from_task(tx, access, entry):
+        entry = structs.replace(entry, **location)
     written = entry.written(tx.tick(), entry.id or tx.new_id("ent"), tx.now)
     tx.pipeline((_OF_LANES if entry.is_of_lane else _ENTRIES).insert, access, **_ENTRIES.values(written))
     _publish(tx, access, "log.appended", written)
@@ -102,13 +106,14 @@ def pending_entries(tx: Tx, access: Access, after: int, *, limit: int) -> list[E
 
 
 def entries_matching(
-    tx: Tx, access: Access, rules: Iterable[str], *, limit: int, **values: object
-) -> list[Entry]:  # fmt: skip
-    """Return the newest `limit` entries that match conditions of a store above, newest first."""
+    tx: Tx, access: Access, rules: Iterable[str], *, before: int | None = None, limit: int, **values: object
+) -> list[Entry]:
+    """Return the newest `limit` entries below a number that match conditions, newest first."""
     where = " AND ".join(("account_id = :account", *rules))
-    return _ENTRIES.rows(
-        tx.all(f"{_SELECT_ENTRY} WHERE {where} ORDER BY seq DESC LIMIT :limit", access, limit=limit, **values)
-    )
+    if before is not None:
+        where, values = f"{where} AND seq < :before", values | {"before": before}
+    sql = f"{_SELECT_ENTRY} WHERE {where} ORDER BY seq DESC LIMIT :limit"
+    return _ENTRIES.rows(tx.all(sql, access, limit=limit, **values))
 
 
 def _about(entry: Entry) -> About:
@@ -118,11 +123,7 @@ def _about(entry: Entry) -> About:
     )
 
 
-_INSERT_EVENT = (
-    "INSERT INTO events (account_id, seq, name, at, key, conversation, generation, run_id, task_id, topic_id, "
-    "space_id, agent_id, body, change, recipient) VALUES (:account, tick(), :name, :now, :key, :conversation, "
-    ":generation, :run_id, :task_id, :topic_id, :space_id, :agent_id, :body, :change, :recipient)"
-)
+_INSERT_EVENT = _EVENTS.insert.replace(":seq", "tick()")
 
 
 def append_event(
@@ -134,7 +135,7 @@ def append_event(
     `change` numbers a run's own events; with a `recipient` only the reader of that mailbox sees the event.
     """
     values = structs.asdict(about)
-    tx.defer(_INSERT_EVENT, access, name=name, now=tx.now, body=body, change=change, recipient=recipient, **values)
+    tx.defer(_INSERT_EVENT, access, name=name, at=tx.now, body=body, change=change, recipient=recipient, **values)
     tx.wake(FEED)
 
 
@@ -148,7 +149,7 @@ def changes_of_run(tx: Tx, access: Access, run_id: str, after: int, *, limit: in
     return [(row[0], _EVENTS.row(row[1:])) for row in rows]
 
 
-def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] | None, limit: int) -> RunsTold:
+def runs_of_events(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] | None, limit: int) -> RunsOfEvents:
     """Return the runs that events after a number are about: all events, or those with some names."""
     # The horizon first: whatever is below it is visible by then.
     horizon = tx.horizon()
@@ -156,7 +157,7 @@ def runs_told_of(tx: Tx, access: Access, after: int, *, names: tuple[str, ...] |
     sql = f"SELECT seq, {told} FROM events WHERE account_id = :account AND seq > :after ORDER BY seq LIMIT :limit"
     rows = tx.all(sql, access, after=after, limit=limit)
     settled = [seq for seq, _ in rows if seq <= horizon]
-    return RunsTold(
+    return RunsOfEvents(
         run_ids=[run_id for _, run_id in rows if run_id is not None],
         cursor=settled[-1] if settled else after,
         has_more=len(settled) == limit,
@@ -168,13 +169,8 @@ def entries_of_session(
     tx: Tx, access: Access, session_id: str, *, limit: int, before: int | None = None, tool_results: bool = True
 ) -> list[Entry]:
     """Return the newest `limit` entries of one generation below `before`, oldest first."""
-    roles = "" if tool_results else "AND role <> 'toolResult' "
-    sql = (
-        f"{_SELECT_ENTRY} WHERE account_id = :account AND session_id = :session_id AND seq < :before {roles}"
-        "ORDER BY seq DESC LIMIT :limit"
-    )
-    rows = tx.all(sql, access, session_id=session_id, before=1 << 62 if before is None else before, limit=limit)
-    return _ENTRIES.rows(reversed(rows))
+    rules = ["session_id = :session_id", *([] if tool_results else ["role <> 'toolResult'"])]
+    return entries_matching(tx, access, rules, before=before, limit=limit, session_id=session_id)[::-1]
 
 
 def talk_around_run(
@@ -223,25 +219,14 @@ def entries_of_task(
     tx: Tx, access: Access, task_id: str, view: TaskView, *, limit: int, before: int | None = None, after: int = 0
 ) -> list[Entry]:  # fmt: skip
     """Return the newest `limit` entries in a view of a task, between two numbers, oldest first."""
-    sql = (
-        f"{_SELECT_ENTRY} WHERE account_id = :account AND task_id = :task_id AND task_view = :view "
-        "AND seq < :before AND seq > :after ORDER BY seq DESC LIMIT :limit"
-    )
-    upto = 1 << 62 if before is None else before
-    rows = tx.all(sql, access, task_id=task_id, view=view, before=upto, after=after, limit=limit)
-    return _ENTRIES.rows(reversed(rows))
+    values = {"task_id": task_id, "view": view, "after": after}
+    return entries_matching(tx, access, [_IN_VIEW], before=before, limit=limit, **values)[::-1]
 
 
-def count_entries_of_task(
-    tx: Tx, access: Access, task_id: str, view: TaskView, *, before: int | None = None, after: int = 0
-) -> int:  # fmt: skip
+def count_entries_of_task(tx: Tx, access: Access, task_id: str, view: TaskView, *, before: int, after: int) -> int:
     """Return how many entries there are in a view of a task, between two numbers."""
-    sql = (
-        "SELECT count(*) FROM entries WHERE account_id = :account AND task_id = :task_id AND task_view = :view "
-        "AND seq < :before AND seq > :after"
-    )
-    upto = 1 << 62 if before is None else before
-    return tx.value(sql, access, task_id=task_id, view=view, before=upto, after=after) or 0
+    sql = f"SELECT count(*) FROM entries WHERE account_id = :account AND {_IN_VIEW} AND seq < :before"
+    return tx.value(sql, access, task_id=task_id, view=view, before=before, after=after) or 0
 
 
 def entries_since(tx: Tx, access: Access, after: int, *, limit: int) -> list[Entry]:
@@ -259,29 +244,15 @@ def entries_changed(tx: Tx, access: Access, after: int, upto: int, *, limit: int
     return [(row[0], _ENTRIES.row(row[1:])) for row in tx.all(sql, access, after=after, upto=upto, limit=limit)]
 
 
-def newest_entries(tx: Tx, access: Access, upto: int, *, limit: int) -> list[Entry]:
-    """Return the account's newest entries up to a number, oldest first."""
-    sql = f"{_SELECT_ENTRY} WHERE account_id = :account AND seq <= :upto ORDER BY seq DESC LIMIT :limit"
-    return _ENTRIES.rows(reversed(tx.all(sql, access, upto=upto, limit=limit)))
+def number_before(tx: Tx, access: Access, table: Literal["entries", "events"], at: int) -> int:
+    """Return a number before those of all entries or events written at or after a moment."""
+    moment = "created_at" if table == "entries" else "at"
+    first = tx.value(f"SELECT min(seq) FROM {table} WHERE account_id = :account AND {moment} >= :at", access, at=at)
+    return newest_event(tx, access) if first is None else first - 1
 
 
-def first_entry_since(tx: Tx, access: Access, at: int) -> int:
-    """Return a number before that of every entry written at or after a moment."""
-    row = tx.one("SELECT min(seq) FROM entries WHERE account_id = :account AND created_at >= :at", access, at=at)
-    return row[0] - 1 if row and row[0] is not None else newest_event(tx, access)
-
-
-def attached_in_lane(tx: Tx, access: Access, key: str) -> list[str]:
-    """Return the ids of all files attached to a lane's entries, across its generations."""
-    return _attached(tx, access, "key", key)
-
-
-def attached_in_session(tx: Tx, access: Access, session_id: str) -> list[str]:
-    """Return the ids of all files attached to one generation's entries."""
-    return _attached(tx, access, "session_id", session_id)
-
-
-def _attached(tx: Tx, access: Access, column: str, value: str) -> list[str]:
+def attached_in(tx: Tx, access: Access, column: Transcript, value: str) -> list[str]:
+    """Return the ids of all files attached to a transcript."""
     sql = (
         f"SELECT attachment_ids FROM entries WHERE account_id = :account AND {column} = :value "
         "AND attachment_ids <> '[]' AND task_view IS NULL"
@@ -295,17 +266,8 @@ def session_has_entries(tx: Tx, access: Access, session_id: str, count: int) -> 
     return tx.one(sql, access, id=session_id, before=count - 1) is not None
 
 
-def delete_lane_entries(tx: Tx, access: Access, key: str) -> int:
-    """Delete a lane's transcript, across its generations; messages in task threads stay."""
-    return _delete_entries(tx, access, "key", key)
-
-
-def delete_session_entries(tx: Tx, access: Access, session_id: str) -> int:
-    """Delete one generation's transcript; messages in task threads stay."""
-    return _delete_entries(tx, access, "session_id", session_id)
-
-
-def _delete_entries(tx: Tx, access: Access, column: str, value: str) -> int:
+def delete_transcript(tx: Tx, access: Access, column: Transcript, value: str) -> int:
+    """Delete a transcript and return the number of its entries; messages in task threads stay."""
     of_it = f"WHERE account_id = :account AND {column} = :value"
     # The thread belongs to the task, not to the session in which a message of it was written.
     tx.run(f"UPDATE entries SET key = NULL, session_id = NULL {of_it} AND task_view IS NOT NULL", access, value=value)
@@ -364,12 +326,6 @@ def deletions_of(tx: Tx, access: Access, keys: Iterable[str]) -> dict[str, int]:
     return {row[0]: row[1] for row in tx.all(sql, access, **names)}
 
 
-def first_event_since(tx: Tx, access: Access, at: int) -> int:
-    """Return the cursor after which every event at or after a moment comes."""
-    row = tx.one("SELECT min(seq) FROM events WHERE account_id = :account AND at >= :at", access, at=at)
-    return row[0] - 1 if row and row[0] is not None else newest_event(tx, access)
-
-
 def prune_events(tx: Tx, access: Access, before: int, *, limit: int) -> int:
     """Delete up to `limit` events older than a moment, record how far, and return how many were deleted."""
     sql = "SELECT seq, at FROM events WHERE account_id = :account ORDER BY seq LIMIT :limit"
@@ -387,11 +343,5 @@ def prune_events(tx: Tx, access: Access, before: int, *, limit: int) -> int:
 
 def entries_by_session(tx: Tx, access: Access, session_ids: Iterable[str], *, limit: int) -> dict[str, list[Entry]]:
     """Return the newest few messages of several generations, oldest first; no tool calls or results."""
-    sql = (
-        f"{_SELECT_ENTRY} WHERE account_id = :account AND session_id = :session_id AND {_SPOKEN} "
-        "ORDER BY seq DESC LIMIT :limit"
-    )
-    return {
-        session_id: _ENTRIES.rows(reversed(tx.all(sql, access, session_id=session_id, limit=limit)))
-        for session_id in session_ids
-    }
+    rules = ("session_id = :session_id", _SPOKEN)
+    return {name: entries_matching(tx, access, rules, limit=limit, session_id=name)[::-1] for name in session_ids}

@@ -1,7 +1,4 @@
-"""Removes injected context and channel marks from texts before they are stored or searched.
-
-Pure, and linear in the length of the text.
-"""
+"""Removes injected context and channel marks from texts, before these are stored or searched. Pure and linear."""
 
 import re
 

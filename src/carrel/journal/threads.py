@@ -9,19 +9,19 @@ from carrel.kernel.limits import SNIPPET_MESSAGES_MAX, SNIPPET_MESSAGES_READ_MAX
 from carrel.storage import Tx
 
 
-def unheard_messages(
-    tx: Tx, access: Access, task_id: str, is_heard: Callable[[Entry], bool], *, before: int | None = None,
+def unseen_messages(
+    tx: Tx, access: Access, task_id: str, is_seen: Callable[[Entry], bool], *, before: int | None = None,
     after: int = 0, counted: bool = False,
 ) -> tuple[list[Entry], int]:  # fmt: skip
     """Return the newest unseen messages of a thread, oldest first, and if `counted` how many more there are."""
     limit = SNIPPET_MESSAGES_MAX
     entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
-    if len(entries) == limit and any(map(is_heard, entries)):
+    if len(entries) == limit and any(map(is_seen, entries)):
         limit = SNIPPET_MESSAGES_READ_MAX
         entries = entries_of_task(tx, access, task_id, "thread", limit=limit, before=before, after=after)
-    unheard = [entry for entry in entries if not is_heard(entry)]
-    newest = unheard[-SNIPPET_MESSAGES_MAX:]
-    more = len(unheard) - len(newest)
+    unseen = [entry for entry in entries if not is_seen(entry)]
+    newest = unseen[-SNIPPET_MESSAGES_MAX:]
+    more = len(unseen) - len(newest)
     if counted and len(entries) == limit:
         # Older ones were not checked, and count as unseen.
         more += count_entries_of_task(tx, access, task_id, "thread", before=entries[0].seq, after=after)

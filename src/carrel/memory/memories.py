@@ -13,7 +13,7 @@ from carrel.memory.model import (
     Reader,
     check,
     fingerprint,
-    place_of,
+    scope_key,
     searched_text,
     words_of,
 )
@@ -32,7 +32,7 @@ def keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory) ->
 
 def _keep(tx: Tx, access: Access, scope: Scope, agent_id: str, new: NewMemory, **promotion: str) -> Memory:
     check(new)
-    where, bound = place_of(scope, agent_id)
+    where, bound = scope_key(scope, agent_id)
     memory = Memory(
         id=tx.new_id("mem"),
         scope=where,
@@ -102,7 +102,7 @@ def in_chain(tx: Tx, access: Access, reader: Reader, memory_id: str, *, hold: bo
     memory = store.memory_by_id(tx, access, memory_id, hold=hold)
     if memory is None:
         raise not_found("memory")
-    if (memory.read_scope, memory.agent_id) not in reader.places():
+    if (memory.read_scope, memory.agent_id) not in reader.scope_keys():
         METRICS.count("memory.scope.cross_session_blocked.count", access.account_id)
         raise not_found("memory", hides=True)
     return memory
@@ -159,7 +159,7 @@ def promote(tx: Tx, access: Access, memory: Memory, reason: str) -> Memory:
 
 def forget_scope(tx: Tx, access: Access, scope: Scope, agent_id: str) -> int:
     """Delete every memory of a session or goal that is gone."""
-    return store.delete_place(tx, access, *place_of(scope, agent_id))
+    return store.delete_scope(tx, access, *scope_key(scope, agent_id))
 
 
 def observe_sessions(db: Database) -> None:

@@ -143,9 +143,9 @@ class Reader(Struct, frozen=True, kw_only=True):
     agent_id: str
     chain: tuple[Scope, ...]
 
-    def places(self) -> list[tuple[str, str]]:
+    def scope_keys(self) -> list[tuple[str, str]]:
         """Return the (scope, agent) pairs that may be read, narrowest first."""
-        return [place_of(scope, self.agent_id) for scope in self.chain]
+        return [scope_key(scope, self.agent_id) for scope in self.chain]
 
     def scope_for(self, kind: MemoryType) -> Scope:
         """Return the scope for a type of memory: its own, else the next wider one that the run has."""
@@ -160,8 +160,8 @@ class Reader(Struct, frozen=True, kw_only=True):
         return writable[kind]
 
 
-def place_of(scope: Scope, agent_id: str) -> tuple[str, str]:
-    """Return the (scope, agent) under which memories are stored; only sessions and goals belong to an agent."""
+def scope_key(scope: Scope, agent_id: str) -> tuple[str, str]:
+    """Return the (scope, agent) that memories are stored under; only sessions and goals belong to an agent."""
     return str(scope), agent_id if scope.kind in ("session", "goal") else ""
 
 

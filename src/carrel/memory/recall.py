@@ -49,12 +49,12 @@ def recall(
     words, is_asked = query_words(question), bool(question.strip())
     matches_max = items_max if only_matching else MEMORY_MATCHES_MAX
     newest_max = 0 if only_matching else MEMORY_NEWEST_MAX
-    found = [_ranked(tx, access, place, words, matches_max, newest_max) for place in reader.places()]
+    found = [_ranked(tx, access, key, words, matches_max, newest_max) for key in reader.scope_keys()]
     by_scope = [[one for one in ranked if one.matches or one.memory.always_holds or not is_asked] for ranked in found]
     chosen = _chosen(by_scope, items_max)
     for kind, count in Counter(scope_kind(one.memory) for one in chosen).items():
         METRICS.count(f"memory.scope.{kind}.selected.count", access.account_id, count)
-    order = {scope: at for at, (scope, _) in enumerate(reader.places())}
+    order = {scope: at for at, (scope, _) in enumerate(reader.scope_keys())}
     return sorted(chosen, key=lambda one: (order[one.memory.read_scope], -one.score, one.memory.id))
 
 
@@ -75,14 +75,14 @@ def scope_kind(memory: Memory) -> str:
 
 
 def _ranked(
-    tx: Tx, access: Access, place: tuple[str, str], words: dict[str, tuple[str, ...]], matches_max: int, newest_max: int
+    tx: Tx, access: Access, key: tuple[str, str], words: dict[str, tuple[str, ...]], matches_max: int, newest_max: int
 ) -> list[Recalled]:
     """The candidates of one scope, best first: those that share a word with the question, and the newest."""
     shared: dict[str, list[str]] = {}
     for word, forms in words.items():
-        for name in {name for form in forms for name in store.matching(tx, access, *place, form, limit=matches_max)}:
+        for name in {name for form in forms for name in store.matching(tx, access, *key, form, limit=matches_max)}:
             shared.setdefault(name, []).append(word)
-    newest = store.newest_in(tx, access, *place, limit=newest_max) if newest_max else []
+    newest = store.newest_in(tx, access, *key, limit=newest_max) if newest_max else []
     for memory in newest:
         # A renewed memory may be older than the matches that were looked up.
         own = set(words_of(searched_text(memory)))

@@ -55,12 +55,10 @@ class Scope(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of_goal(cls, identity: tuple[str, str], goal_id: str) -> Self:
-        """Return the scope of a goal of a session."""
         return cls.parse(f"goal:{identity[0]}:{identity[1]}:{goal_id}")
 
     @classmethod
     def of_task(cls, task_id: str) -> Self:
-        """Return the scope of a task."""
         return cls.parse(f"task:{task_id}")
 
     def lane_of(self, agent_id: str) -> SessionKey | None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from carrel.kernel import Access
 from carrel.memory.model import Memory
 from carrel.memory.scopes import GLOBAL_SCOPE
-from carrel.storage import Table, Tx, in_list, json_column
+from carrel.storage import Condition, Table, Tx, json_column
 
 _TABLE = Table("memories", Memory, codecs={"tags": json_column(tuple[str, ...])})
 _SELECT = f"{_TABLE.select} WHERE account_id = :account"
@@ -19,7 +19,6 @@ def insert_memory(tx: Tx, access: Access, memory: Memory) -> bool:
 
 
 def update_memory(tx: Tx, access: Access, memory: Memory) -> None:
-    """Write a memory's changed fields."""
     tx.run(_TABLE.update, access, **_TABLE.values(memory))
 
 
@@ -28,8 +27,7 @@ def delete_memory(tx: Tx, access: Access, memory_id: str) -> None:
     tx.run("DELETE FROM memories WHERE account_id = :account AND id = :id", access, id=memory_id)
 
 
-def delete_place(tx: Tx, access: Access, scope: str, agent_id: str) -> int:
-    """Delete every memory of a scope."""
+def delete_scope(tx: Tx, access: Access, scope: str, agent_id: str) -> int:
     sql = "DELETE FROM memories WHERE account_id = :account AND scope = :scope AND agent_id = :agent_id"
     return tx.run(sql, access, scope=scope, agent_id=agent_id)
 
@@ -60,18 +58,18 @@ def _newest(tx: Tx, access: Access, where: str, limit: int, **values: object) ->
     return _TABLE.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
-def has_memories(tx: Tx, access: Access, places: list[tuple[str, str]]) -> bool:
+def has_memories(tx: Tx, access: Access, scope_keys: list[tuple[str, str]]) -> bool:
     """Return whether any of several scopes has a memory."""
-    where, values = _within(places)
+    where, values = _within(scope_keys)
     sql = f"SELECT 1 FROM memories WHERE account_id = :account AND {where} LIMIT 1"
     return tx.one(sql, access, **values) is not None
 
 
 def memories_listed(
-    tx: Tx, access: Access, places: list[tuple[str, str]], *, kind: str | None, before: str | None, limit: int
+    tx: Tx, access: Access, scope_keys: list[tuple[str, str]], *, kind: str | None, before: str | None, limit: int
 ) -> list[Memory]:  # fmt: skip
     """Return the valid memories of several scopes below an id, newest first."""
-    where, values = _within(places)
+    where, values = _within(scope_keys)
     for condition, name, value in ((" AND type = :kind", "kind", kind), (" AND id < :before", "before", before)):
         if value is not None:
             where, values = where + condition, values | {name: value}
@@ -79,10 +77,10 @@ def memories_listed(
     return _TABLE.rows(tx.all(sql, access, now=tx.now, limit=limit, **values))
 
 
-def _within(places: list[tuple[str, str]]) -> tuple[str, dict[str, object]]:
+def _within(scope_keys: list[tuple[str, str]]) -> Condition:
     """The condition that a memory is in one of several scopes, and its values."""
     pairs, values = [], dict[str, object]()
-    for at, (scope, agent_id) in enumerate(places):
+    for at, (scope, agent_id) in enumerate(scope_keys):
         values |= {f"scope_{at}": scope, f"agent_{at}": agent_id}
         unscoped = " OR scope IS NULL" if scope == _GLOBAL else ""
         pairs.append(f"((scope = :scope_{at}{unscoped}) AND agent_id = :agent_{at})")
@@ -93,11 +91,11 @@ def put_words(tx: Tx, access: Access, memory: Memory, words: Iterable[str]) -> N
     """Write the words that find a memory, replacing earlier ones."""
     sql = "DELETE FROM memory_words WHERE account_id = :account AND memory_id = :memory_id"
     tx.run(sql, access, memory_id=memory.id)
-    place: dict[str, object] = {"account": access.account_id, "scope": memory.read_scope, "agent_id": memory.agent_id}
+    key: dict[str, object] = {"account": access.account_id, "scope": memory.read_scope, "agent_id": memory.agent_id}
     tx.run_many(
         "INSERT INTO memory_words (account_id, scope, agent_id, word, memory_id) "
         "VALUES (:account, :scope, :agent_id, :word, :memory_id)",
-        [place | {"word": word, "memory_id": memory.id} for word in words],
+        [key | {"word": word, "memory_id": memory.id} for word in words],
     )
 
 
@@ -112,8 +110,4 @@ def matching(tx: Tx, access: Access, scope: str, agent_id: str, word: str, *, li
 
 def memories_named(tx: Tx, access: Access, memory_ids: Iterable[str]) -> list[Memory]:
     """Return the still valid ones of these memories."""
-    listed, names = in_list("id", memory_ids)
-    if not names:
-        return []
-    sql = f"{_SELECT} AND id IN ({listed}) AND {_ALIVE}"
-    return _TABLE.rows(tx.all(sql, access, now=tx.now, **names))
+    return _TABLE.among(tx, access, "id", memory_ids, f"AND {_ALIVE}", now=tx.now)

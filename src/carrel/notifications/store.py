@@ -4,14 +4,12 @@ from msgspec import structs
 
 from carrel.kernel import Access, first_id
 from carrel.notifications.model import Notification
-from carrel.storage import Table, Tx
+from carrel.storage import Condition, Table, Tx
 
 _TABLE = Table("notifications", Notification)
 _SELECT = f"SELECT {_TABLE.columns} FROM notifications"
 _MAILBOX = "account_id = :account AND recipient = :recipient"
 _UNREAD = f"{_MAILBOX} AND read_at IS NULL"
-# A condition of lists, and its values.
-Condition = tuple[str, dict[str, object]]
 EVERYTHING: Condition = ("TRUE", {})
 
 

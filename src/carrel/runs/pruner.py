@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from carrel.access import every_account, prune_answers, prune_run_tokens
 from carrel.agents import every_agent
-from carrel.journal import attached_in_session, delete_session_entries, prune_events, session_has_entries
+from carrel.journal import attached_in, delete_transcript, prune_events, session_has_entries
 from carrel.kernel import METRICS, MS_PER_DAY, MS_PER_MINUTE, Access, system_access
 from carrel.kernel.limits import IDEMPOTENCY_KEPT_HOURS, NOTIFICATIONS_KEPT_MAX, PRUNE_ROWS_MAX, PRUNE_SECONDS
 from carrel.kernel.settings import Settings
@@ -140,7 +140,7 @@ def _prune_session(tx: Tx, access: Access, seen: Session) -> bool:
     session = session_by_id(tx, access, seen.id)
     if session is None or session.closed_at != seen.closed_at:
         return False
-    delete_attachments(tx, access, attached_in_session(tx, access, session.id))
-    delete_session_entries(tx, access, session.id)
+    delete_attachments(tx, access, attached_in(tx, access, "session_id", session.id))
+    delete_transcript(tx, access, "session_id", session.id)
     delete_session(tx, access, session.id)
     return True

@@ -6,7 +6,7 @@ from msgspec import structs
 
 from carrel.agents import Agent, change_agent, require_agent
 from carrel.chats import repair_pointers
-from carrel.journal import about_lane, append_event, attached_in_lane, delete_lane_entries, json_text
+from carrel.journal import about_lane, append_event, attached_in, delete_transcript, json_text
 from carrel.kernel import METRICS, Access, Code, Refusal
 from carrel.kernel.limits import STOP_SECONDS_MAX
 from carrel.notifications import OWNERS
@@ -38,8 +38,8 @@ def remove_lane(tx: Tx, access: Access, lane: Lane) -> str | None:
     close_generation(tx, access, lane.session_key, "deleted")
     repair_pointers(tx, access, lane)
     # Files belong to an entry once the turn has started, even after the run was pruned; before that, only to the run.
-    files = {*attached_in_lane(tx, access, lane.key), *store.attached_to_runs(tx, access, lane.key)}
-    delete_lane_entries(tx, access, lane.key)
+    files = {*attached_in(tx, access, "key", lane.key), *store.attached_to_runs(tx, access, lane.key)}
+    delete_transcript(tx, access, "key", lane.key)
     count_store.count_deleted_lane(tx, access, lane.key)
     store.delete_runs_of_lane(tx, access, lane.key)
     delete_attachments(tx, access, files)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from logging import getLogger
 
-from carrel.journal import newest_settled, runs_told_of
+from carrel.journal import newest_settled, runs_of_events
 from carrel.kernel import Access, Refusal, elapsed_seconds, not_found, system_access
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, STREAM_PAGE_ROWS, UNSETTLED_POLL_SECONDS
 from carrel.runs import store
@@ -73,7 +73,7 @@ class _Bells:
 
     def __init__(self, db: Database, woken_by: str, names: tuple[str, ...] | None) -> None:
         self._db = db
-        self._look_for = partial(runs_told_of, names=names, limit=STREAM_PAGE_ROWS)
+        self._look_for = partial(runs_of_events, names=names, limit=STREAM_PAGE_ROWS)
         self._woken_by = db.bell(woken_by)
         # Account -> run -> (bell, number of watchers).
         self._watched: dict[str, dict[str, tuple[Bell, int]]] = {}

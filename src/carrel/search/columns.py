@@ -56,7 +56,6 @@ class Names:
         self._with_part: dict[str, list[int]] = {}
 
     def number(self, name: str) -> int:
-        """Return the number of a name."""
         if (known := self._numbers.get(name)) is None:
             known = self._numbers[name] = len(self._numbers)
             for part in set(name.split()):
@@ -64,7 +63,6 @@ class Names:
         return known
 
     def numbers(self, names: Iterable[str]) -> list[int]:
-        """Return the numbers of several names."""
         known = self._numbers
         return [known[name] if name in known else self.number(name) for name in names]
 

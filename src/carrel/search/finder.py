@@ -78,9 +78,9 @@ class Search:
 
     @asynccontextmanager
     async def _admitted(self, access: Access) -> AsyncIterator[None]:
-        async with AsyncExitStack() as place:
+        async with AsyncExitStack() as slot:
             try:
-                await place.enter_async_context(self._gate.place(access, self._settings.concurrency_wait_ms / 1000))
+                await slot.enter_async_context(self._gate.slot(access, self._settings.concurrency_wait_ms / 1000))
             except TimeoutError:
                 METRICS.count("search.busy.count", access.account_id)
                 why = "Too many searches are running; try again in a moment."

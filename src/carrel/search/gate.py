@@ -18,8 +18,8 @@ class Gate:
     Accounts are compared first, then callers, so nobody waits long because somebody else asks for much.
     """
 
-    def __init__(self, places: int) -> None:
-        self._free = places
+    def __init__(self, slots: int) -> None:
+        self._free = slots
         self._held: Counter[str | _Holder] = Counter()
         # The number of the last admission of each, the latest last.
         self._admitted: dict[str | _Holder, int] = {}
@@ -27,7 +27,7 @@ class Gate:
         self._waiting: dict[asyncio.Future[None], _Holder] = {}
 
     @asynccontextmanager
-    async def place(self, access: Access, wait_seconds: float) -> AsyncIterator[None]:
+    async def slot(self, access: Access, wait_seconds: float) -> AsyncIterator[None]:
         """Hold a slot; TimeoutError if none is free in time. A caller's only search waits for its turn."""
         holder = (access.account_id, access.actor_id)
         is_only = not self._held[holder] and holder not in self._waiting.values()

@@ -39,10 +39,9 @@ _SUBJECTS: dict[str, SubjectKind] = {name: of for of, kinds in _DOCUMENTS.items(
 # Their changes may change where other documents are visible.
 _SPREADING = ("topic", "task")
 # Parts of the index that are no document: what is visible in a space, what was said in a session, and everything.
-_SPACE, _SESSION = "space", "session"
 _PARTS: dict[str, Callable[[str, str], str]] = {
-    _SPACE: space_mark,
-    _SESSION: session_mark,
+    "space": space_mark,
+    "session": session_mark,
     "account": lambda account_id, _: space_mark(account_id, None),
 }
 _read = msgspec.json.Decoder(dict[str, Any]).decode
@@ -172,8 +171,7 @@ class Indexing(Follower[Prepared]):
         self.put(tx, access, prepared)
         for event in events:
             if event.name == "space.deleted" and event.space_id is not None:
-                store.request_rebuild(tx, access, f"{_SPACE}:{event.space_id}")
-                tx.wake(REBUILDS)
+                request_rebuild(tx, access, "space", event.space_id)
 
     def put(self, tx: Tx, access: Access, prepared: Prepared, *, spread: bool = True) -> None:
         """Index those subjects that can be found, and remove the others.
@@ -235,16 +233,12 @@ def _forget(tx: Tx, change: EntriesDeleted) -> None:
         store.delete_documents(tx, change.access, kind, [entry.id for entry in change.entries])
 
 
-def request_rebuild(tx: Tx, access: Access, kind: SubjectKind | None = None, name: str | None = None) -> None:
+def request_rebuild(
+    tx: Tx, access: Access, kind: SubjectKind | Literal["space", "session"] | None = None, name: str | None = None
+) -> None:
     """Request that an account's index is rebuilt: all of it, all of a kind, or one thing with its contents."""
     for each in _DOCUMENTS if kind is None else (kind,):
         store.request_rebuild(tx, access, each if name is None else f"{each}:{name}")
-    tx.wake(REBUILDS)
-
-
-def request_session_rebuild(tx: Tx, access: Access, session_key: str) -> None:
-    """Request that everything said in a session is indexed anew, because its visibility changed."""
-    store.request_rebuild(tx, access, f"{_SESSION}:{session_key}")
     tx.wake(REBUILDS)
 
 

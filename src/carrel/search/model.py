@@ -158,7 +158,6 @@ class FoundOf(Struct, Generic[InTopics, InTasks, InLogs], frozen=True, kw_only=T
 
     @property
     def mode(self) -> SearchMode:
-        """How it was searched."""
         return "hybrid" if self.dense else "lexical"
 
 

@@ -166,7 +166,6 @@ class _Sums:
         self._segment_length = float(view.said.sum()) / self._segments
 
     def add(self, word: int, share: float, total: float) -> None:
-        """Add one of the words."""
         view, positions = self._view, self._found[word][0]
         own, *beside = (self.rows[each] for each in self._found[word])
         self.said[own] += share

@@ -34,7 +34,6 @@ class ScopeCache:
         self._members = OrderedDict[Scope, Members]()
 
     def clear(self) -> None:
-        """Forget all scopes."""
         self._members.clear()
 
     def renew(self, touched: Positions, lengths: Ints) -> None:

@@ -206,7 +206,6 @@ def _named(tx: Tx, access: Access, columns: str, names: Iterable[tuple[str, str]
 
 
 def documents_numbered(tx: Tx, access: Access, numbers: list[int]) -> list[Stored]:
-    """Return the existing ones of those documents."""
     sql = f"{_DOCUMENTS.select} WHERE account_id = :account AND number IN ({_NUMBERS})"
     found: list[Stored] = []
     for first in range(0, len(numbers), _NUMBERED):

@@ -42,7 +42,7 @@ def words_of(text: str) -> list[str]:
     return [form for word in _WORD.findall(text.lower()) for form in _forms(word)]
 
 
-def places_of(text: str, words: Container[str]) -> Iterator[tuple[int, str]]:
+def positions_of(text: str, words: Container[str]) -> Iterator[tuple[int, str]]:
     """Yield the positions in a text of some words, in any of their forms, with the word."""
     # Match by match: the lower-case text may have another length.
     for match in _WORD.finditer(text):

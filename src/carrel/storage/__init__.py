@@ -6,10 +6,11 @@ from carrel.storage.duties import Due, Duty, LeasedDuty, StepDuty, duty_reports,
 from carrel.storage.engines import open_database, sqlite_path
 from carrel.storage.maintenance import back_up, examine, migrate, restore
 from carrel.storage.schema import NewerSchema, applied_schema, database_bytes, migrations
-from carrel.storage.table import FLAG, Table, in_list, json_column, padded
+from carrel.storage.table import FLAG, Condition, Table, in_list, json_column, padded
 
 __all__ = [
-    "FEED", "FLAG", "Bell", "CommitCallback", "Database", "Due", "Duty", "LeasedDuty", "LongTx", "NewerSchema", "Row",
-    "StepDuty", "Table", "Tx", "applied_schema", "back_up", "database_bytes", "duty_reports", "examine", "in_list",
-    "json_column", "migrate", "migrations", "open_database", "padded", "repeat", "restore", "sqlite_path",
+    "FEED", "FLAG", "Bell", "CommitCallback", "Condition", "Database", "Due", "Duty", "LeasedDuty", "LongTx",
+    "NewerSchema", "Row", "StepDuty", "Table", "Tx", "applied_schema", "back_up", "database_bytes", "duty_reports",
+    "examine", "in_list", "json_column", "migrate", "migrations", "open_database", "padded", "repeat", "restore",
+    "sqlite_path",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""One description per table: its columns, INSERT, upsert, whole-row UPDATE, plain reads, and how its rows become structs.
+"""One description per table: its columns, INSERT, upsert, whole-row UPDATE, plain reads, and how rows become structs.
 
 Stores write out nearly every other statement. What is here is computed once, when the store is imported.
 """
@@ -14,6 +14,8 @@ from carrel.storage.database import InAccount, Row, Tx
 
 S = TypeVar("S", bound=Struct)
 V = TypeVar("V")
+# A condition of a statement, and the values that it binds.
+Condition = tuple[str, dict[str, object]]
 _encode = msgspec.json.Encoder().encode
 
 
@@ -96,14 +98,16 @@ class Table(Generic[S]):
         """Return the account's rows for which a condition holds."""
         return self.rows(tx.all(f"{self._of_account} AND {where}", access, **values))
 
-    def among(self, tx: Tx, access: InAccount, column: str, values: Iterable[object], then: str = "") -> list[S]:
+    def among(
+        self, tx: Tx, access: InAccount, column: str, values: Iterable[object], then: str = "", **more: object
+    ) -> list[S]:
         """Return the account's rows whose column has one of the values; `then` is the rest of the statement."""
         wanted = list(dict.fromkeys(values))
         if not wanted:
             return []
         names = {f"value_{at}": value for at, value in enumerate(padded(wanted))}
         listed = ", ".join(f":{name}" for name in names)
-        return self.all(tx, access, f"{column} IN ({listed}) {then}", **names)
+        return self.all(tx, access, f"{column} IN ({listed}) {then}", **names, **more)
 
     def _read(self, row: Row) -> S:
         values = list(row)
@@ -115,7 +119,7 @@ class Table(Generic[S]):
         )
 
 
-def in_list(name: str, values: Iterable[object]) -> tuple[str, dict[str, object]]:
+def in_list(name: str, values: Iterable[object]) -> Condition:
     """Return the parameters of an `IN` list, each value once, and their values by name."""
     bound = {f"{name}_{at}": value for at, value in enumerate(dict.fromkeys(values))}
     return ", ".join(f":{each}" for each in bound), bound

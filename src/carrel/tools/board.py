@@ -95,7 +95,7 @@ async def _search(db: Database, caller: Caller, params: SearchBoard) -> Result:
     access, services = caller.own_access, caller.services
     assert services.search is not None, "a server that offers tools can search"
     from_session = params.session_key or str(caller.key)
-    session, scope = await db.read(lambda tx: board.place_of_search(tx, access, session_key=from_session))
+    session, scope = await db.read(lambda tx: board.scope_of_search(tx, access, session_key=from_session))
     asked = (params.limit_topics, params.limit_tasks, params.limit_logs, params.limit_notes)
     most = [max(1, min(wanted, cap)) for wanted, cap in zip(asked, limits.SEARCH_FOUND_MAX.values(), strict=True)]
     query = board.BoardQuery(

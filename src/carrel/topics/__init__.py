@@ -19,6 +19,7 @@ from carrel.topics.model import (
 )
 from carrel.topics.store import (
     Departure,
+    depart_from_topics,
     depart_with_task,
     departures_between,
     list_topics,
@@ -48,8 +49,8 @@ from carrel.topics.topics import (
 __all__ = [
     "DEFAULT_PRIORITY", "PRIORITIES", "Departure", "NewTopic", "Priority", "Tags", "Topic", "TopicChange",
     "TopicFilter", "TopicMoved", "TopicName", "TopicShape", "TopicStatus", "absorb_topic", "change_topic",
-    "check_length", "check_tags", "curate_topic", "depart_with_task", "departures_between", "first_space",
-    "forget_merges", "list_topics", "messages_of_topic", "move_entries", "observe_spaces", "put_topic", "read_priority",
-    "readable_topic", "remove_topic", "reorder_topics", "set_task_digest", "set_topic_digest", "set_topic_of_entries",
-    "spaces_of_topic", "topic_by_id", "topics_by_id", "topics_changed",
+    "check_length", "check_tags", "curate_topic", "depart_from_topics", "depart_with_task", "departures_between",
+    "first_space", "forget_merges", "list_topics", "messages_of_topic", "move_entries", "observe_spaces", "put_topic",
+    "read_priority", "readable_topic", "remove_topic", "reorder_topics", "set_task_digest", "set_topic_digest",
+    "set_topic_of_entries", "spaces_of_topic", "topic_by_id", "topics_by_id", "topics_changed",
 ]  # fmt: skip

@@ -34,11 +34,8 @@ def topic_by_id(tx: Tx, access: Access, topic_id: str, *, hold: bool = False) ->
 
 def topics_by_id(tx: Tx, access: Access, topic_ids: Iterable[str]) -> list[Topic]:
     """Return the visible ones of these topics."""
-    named, names = in_list("id", topic_ids)
-    if not names:
-        return []
     seen, values = seen_topics(tx, access)
-    return _TOPICS.rows(tx.all(f"{_SELECT} AND id IN ({named}) AND {seen}", access, **names, **values))
+    return _TOPICS.among(tx, access, "id", topic_ids, f"AND {seen}", **values)
 
 
 def list_topics(
@@ -106,7 +103,6 @@ def spaces_of_topic(tx: Tx, access: Access, topic_id: str) -> tuple[str, ...]:
 
 
 def replace_spaces(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str]) -> None:
-    """Set the spaces that a topic is visible in."""
     tx.run("DELETE FROM topic_spaces WHERE account_id = :account AND topic_id = :id", access, id=topic_id)
     tx.run_many(
         "INSERT INTO topic_spaces (account_id, topic_id, space_id) VALUES (:account, :topic_id, :space_id)",
@@ -115,7 +111,6 @@ def replace_spaces(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str])
 
 
 def first_sort_index(tx: Tx, access: Access) -> float:
-    """Return the sort index of the first topic on the board."""
     return tx.value("SELECT min(sort_index) FROM topics WHERE account_id = :account", access) or 0.0
 
 
@@ -142,11 +137,9 @@ _DEPART_ENTRIES = (
 def messages_of_topic(tx: Tx, access: Access, topic_id: str, *, limit: int, before: int | None = None) -> list[Entry]:
     """Return the newest `limit` messages of a topic below a number, oldest first, without filtered ones."""
     rules = (
-        "topic_id = :topic_id", "type = 'conversation'", "role IN ('user', 'assistant')", "classification <> 'failed'",
-        "seq < :before",
+        "topic_id = :topic_id", "type = 'conversation'", "role IN ('user', 'assistant')", "classification <> 'failed'"
     )  # fmt: skip
-    upto = 1 << 62 if before is None else before
-    return entries_matching(tx, access, rules, limit=limit, topic_id=topic_id, before=upto)[::-1]
+    return entries_matching(tx, access, rules, before=before, limit=limit, topic_id=topic_id)[::-1]
 
 
 def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
@@ -158,11 +151,10 @@ def set_task_digest(tx: Tx, access: Access, task_id: str, text: str) -> bool:
     return tx.run(sql, access, digest=clip(text, TOPIC_DIGEST_CHARS_MAX), now=tx.now, id=task_id) > 0
 
 
-def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, spaces: Iterable[str]) -> None:
-    """Record that a topic or task is no longer visible in these spaces."""
+def depart(tx: Tx, access: Access, kind: ItemKind, item_id: str, space_id: str) -> None:
+    """Record that a topic or task is no longer visible in a space."""
     sql = f"{_DEPART} VALUES (:account, tick(), :kind, :item_id, :space_id)"
-    for space_id in spaces:
-        tx.run(sql, access, kind=kind, item_id=item_id, space_id=space_id)
+    tx.run(sql, access, kind=kind, item_id=item_id, space_id=space_id)
 
 
 def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[str]) -> None:
@@ -173,7 +165,7 @@ def depart_with_topic(tx: Tx, access: Access, topic_id: str, spaces: Iterable[st
     )
     entries = f"{_DEPART_ENTRIES} :space_id FROM entries i WHERE i.account_id = :account AND {_UNDER_TOPIC}"
     for space_id in spaces:
-        depart(tx, access, "topic", topic_id, [space_id])
+        depart(tx, access, "topic", topic_id, space_id)
         tx.run(tasks, access, topic_id=topic_id, space_id=space_id)
         tx.run(entries, access, topic_id=topic_id, space_id=space_id)
 
@@ -190,7 +182,7 @@ def depart_with_task(tx: Tx, access: Access, task_id: str, spaces: Iterable[str]
     """Record that a task and its entries are no longer visible in these spaces through it."""
     sql = f"{_DEPART_ENTRIES} :space_id FROM entries i WHERE i.account_id = :account AND i.task_id = :task_id"
     for space_id in spaces:
-        depart(tx, access, "task", task_id, [space_id])
+        depart(tx, access, "task", task_id, space_id)
         tx.run(sql, access, task_id=task_id, space_id=space_id)
 
 
@@ -217,18 +209,22 @@ def set_topic_of_entries(tx: Tx, access: Access, task_id: str, topic_id: str | N
         f"UPDATE entries AS i SET topic_id = {value}, {_CHANGE} WHERE i.account_id = :account "
         f"AND i.task_id = :task_id AND {other}"
     )
-    values: dict[str, object] = {} if topic_id is None else {"topic_id": topic_id}
-    left = (
+    values = {"task_id": task_id} | ({} if topic_id is None else {"topic_id": topic_id})
+    depart_from_topics(tx, access, f"i.task_id = :task_id AND {other}", **values)
+    tx.run(sql, access, now=tx.now, **values)
+
+
+def depart_from_topics(tx: Tx, access: Access, which: str, **values: object) -> None:
+    """Record that entries `i` are about to leave the spaces of their topics; `which` is a condition of their store."""
+    sql = (
         f"{_DEPART_ENTRIES} p.space_id FROM entries i "
         "JOIN topic_spaces p ON p.account_id = i.account_id AND p.topic_id = i.topic_id "
-        f"WHERE i.account_id = :account AND i.task_id = :task_id AND {other}"
+        f"WHERE i.account_id = :account AND {which}"
     )
-    tx.run(left, access, task_id=task_id, **values)
-    tx.run(sql, access, task_id=task_id, now=tx.now, **values)
+    tx.run(sql, access, **values)
 
 
 def detach_entries_of_topic(tx: Tx, access: Access, topic_id: str) -> None:
-    """Remove the topic from its entries."""
     sql = f"UPDATE entries SET topic_id = NULL, {_CHANGE} WHERE account_id = :account AND topic_id = :topic_id"
     tx.run(sql, access, topic_id=topic_id, now=tx.now)
 
@@ -237,8 +233,7 @@ def departures_between(
     tx: Tx, access: Access, after: int, upto: int, *, spaces: tuple[str, ...], limit: int
 ) -> list[Departure]:  # fmt: skip
     """Return what left any of these spaces after one number and up to another, in order."""
-    values: dict[str, object] = {f"space_{at}": space for at, space in enumerate(access.narrowed(spaces))}
-    named = ", ".join(f":{name}" for name in values)
+    named, values = in_list("space", access.narrowed(spaces))
     if not values or "*" in values.values():
         # Nothing ever leaves the whole account.
         return []

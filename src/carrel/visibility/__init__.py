@@ -15,11 +15,10 @@ from carrel.visibility.item_store import (
     topics_seen,
 )
 from carrel.visibility.lane_store import is_narrowed, seen_lanes
-from carrel.visibility.lanes import may_see, require_visible
+from carrel.visibility.lanes import VisibilityMode, may_see, require_visible, visibility_of, why_hidden
 from carrel.visibility.lines import in_seen_lanes, visible_entries, visible_events
 from carrel.visibility.marks import Findable, Viewer, is_mark, mark, session_mark, space_mark
 from carrel.visibility.recall import ChosenBy, LaneRecall, Recalls
-from carrel.visibility.tool_visibility import VisibilityMode, visibility_of, why_hidden
 from carrel.visibility.tree_store import PERSONAL_KINDS, private_to
 
 __all__ = [

@@ -6,7 +6,7 @@ from carrel.access import account_of
 from carrel.agents import account_settings
 from carrel.journal import DEFAULT_SPACE, json_text
 from carrel.kernel import Access
-from carrel.storage import Tx, in_list
+from carrel.storage import Condition, Tx, in_list
 from carrel.visibility.lane_store import seen_lanes
 from carrel.visibility.tree_store import PERSONAL
 
@@ -16,25 +16,21 @@ _WORKED_ON = (
     "AND w.party_id = :worker AND w.assigned_at IS NOT NULL) "
     "OR {0}.id = (SELECT r.task_id FROM runs r WHERE r.account_id = :account AND r.id = :its_run))"
 )
-_SEEN_LANE = "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = :account AND l.key = entries.key AND {seen})"
+# The lane and the task of a row of another table.
+_LANE_OF = "SELECT 1 FROM lanes l WHERE l.account_id = {0}.account_id AND l.key = {0}.key"
+_TASK_OF = "SELECT 1 FROM tasks t WHERE t.account_id = {0}.account_id AND t.id = {0}.task_id"
 _NO_LANE = "entries.key IS NULL"
-_NOWHERE = "entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL"
+_UNSORTED = "entries.space_id IS NULL AND entries.topic_id IS NULL AND entries.task_id IS NULL"
 # What was said in the reader's own chat.
-_OWN = (
-    "EXISTS (SELECT 1 FROM lanes l WHERE l.account_id = entries.account_id AND l.key = entries.key "
-    f"AND l.made_by = :reader AND l.kind IN ({PERSONAL}))"
-)
+_OWN = f"EXISTS ({_LANE_OF.format('entries')} AND l.made_by = :reader AND l.kind IN ({PERSONAL}))"
 # Outside of lanes, agents only see entries that are sorted into a topic or a task.
 _SHARED = f"{_NO_LANE} AND (entries.topic_id IS NOT NULL OR entries.task_id IS NOT NULL)"
 
 
 def seen_topics(
     tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, column: str = "topics.id"
-) -> tuple[str, dict[str, object]]:
-    """Return the condition for topics that are visible in the caller's spaces, narrowed to the given ones.
-
-    `column` has the id of the topic.
-    """
+) -> Condition:
+    """Return the condition for topics visible in the caller's spaces among the given; `column` has the topic's id."""
     seen = access.narrowed(spaces)
     if "*" in seen:
         return "TRUE", {}
@@ -46,9 +42,7 @@ def seen_topics(
     return (condition, values) if values else ("FALSE", {})
 
 
-def seen_tasks(
-    tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks"
-) -> tuple[str, dict[str, object]]:  # fmt: skip
+def seen_tasks(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None, *, table: str = "tasks") -> Condition:
     """Return the condition for tasks that are visible in the caller's spaces, narrowed to the given ones.
 
     A task is visible where its own space is, or its topic. An agent also sees what it works on elsewhere, unless some
@@ -88,49 +82,47 @@ def tasks_worked_on(tx: Tx, access: Access, only: str | None = None, *, limit: i
     return tuple(row[0] for row in tx.all(sql, access, limit=limit, **values, **({"only": only} if only else {})))
 
 
-def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
+def seen_entries(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> Condition:
     """Return the condition for `entries` visible in the caller's spaces, narrowed to the given ones.
 
     An entry is visible in its own space, and with its task and its topic; one without any of them is in the default
     space. Unless spaces are given, an unsorted entry is as visible as its lane, and people always see their own chats.
     The orchestrator chat is hidden from all other agents.
     """
-    by_place, values = _seen_by_place(tx, access, spaces)
+    by_location, values = _seen_by_location(tx, access, spaces)
     if access.agent_id is None or _is_orchestrator(tx, access):
-        return by_place, values
-    chat = "SELECT 1 FROM tasks c WHERE c.account_id = :account AND c.id = entries.task_id AND c.is_chat = 1"
-    return f"({by_place} AND NOT EXISTS ({chat}))", values
+        return by_location, values
+    return f"({by_location} AND NOT EXISTS ({_TASK_OF.format('entries')} AND t.is_chat = 1))", values
 
 
-def _seen_by_place(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> tuple[str, dict[str, object]]:
+def _seen_by_location(tx: Tx, access: Access, spaces: tuple[str, ...] | None) -> Condition:
     by_topic, values = seen_topics(tx, access, spaces, column="entries.topic_id")
     if by_topic == "TRUE":
         return by_topic, values
     task, of_tasks = seen_tasks(tx, access, spaces, table="t")
-    by_task = f"EXISTS (SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = entries.task_id AND {task})"
-    rules = [by_topic, by_task]
+    rules = [by_topic, f"EXISTS ({_TASK_OF.format('entries')} AND {task})"]
     if values:
         rules.append(f"entries.space_id IN ({', '.join(f':{name}' for name in values)})")
     if DEFAULT_SPACE in values.values():
-        rules.append(f"({_NOWHERE})")
+        rules.append(f"({_UNSORTED})")
     if spaces is None:
-        rules += [f"(entries.key IS NOT NULL AND {_NOWHERE})", _OWN]
+        rules += [f"(entries.key IS NOT NULL AND {_UNSORTED})", _OWN]
         values["reader"] = access.speaks_for or access.actor_id
     return f"({' OR '.join(rules)})", values | of_tasks
 
 
-def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> tuple[str, dict[str, object]]:
+def seen_log(tx: Tx, access: Access, spaces: tuple[str, ...] | None = None) -> Condition:
     """Return the condition for `entries` that the caller may see: in visible lanes and visible spaces."""
     in_spaces, of_spaces = seen_entries(tx, access, spaces)
     lanes, of_lanes = seen_lanes(tx, access)
     if lanes == "TRUE":
         return in_spaces, of_spaces
     elsewhere, of_task = _seen_elsewhere(access)
-    seen = f"({_SEEN_LANE.format(seen=lanes)} OR ({elsewhere})) AND {in_spaces}"
+    seen = f"(EXISTS ({_LANE_OF.format('entries')} AND {lanes}) OR ({elsewhere})) AND {in_spaces}"
     return seen, of_lanes | of_spaces | of_task
 
 
-def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
+def _seen_elsewhere(access: Access) -> Condition:
     """The condition for entries without a lane."""
     if access.view is None:
         return (_NO_LANE if access.is_person or access.kind == "system" else "FALSE"), {}
@@ -141,23 +133,23 @@ def _seen_elsewhere(access: Access) -> tuple[str, dict[str, object]]:
     return ("FALSE", {}) if task_id is None else (f"{_NO_LANE} AND task_id = :own_task", {"own_task": task_id})
 
 
-def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> tuple[str, dict[str, object]]:
+def seen_runs(tx: Tx, access: Access, *, table: str = "runs") -> Condition:
     """Return the condition for `runs` that the caller may see: in visible lanes, on tasks in visible spaces.
 
     `table` is any other table with the key and the task of runs; the task may be empty there.
     """
     lanes, values = seen_lanes(tx, access)
     # Checked per run, because a list needs few runs, and there may be many lanes.
-    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = {table}.account_id AND l.key = {table}.key AND {lanes}"
+    lane = f"{_LANE_OF.format(table)} AND {lanes}"
     of_lane = f"EXISTS ({lane})" if values else lanes
     task, of_task = seen_tasks(tx, access, table="t")
     if task == "TRUE":
         return of_lane, values
-    one = f"SELECT 1 FROM tasks t WHERE t.account_id = {table}.account_id AND t.id = {table}.task_id AND {task}"
+    one = f"{_TASK_OF.format(table)} AND {task}"
     return f"({of_lane} AND (NULLIF({table}.task_id, '') IS NULL OR EXISTS ({one})))", values | of_task
 
 
-def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> tuple[str, dict[str, object]]:
+def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> Condition:
     """Return the condition for rows of a table that belong to visible sessions, by `key`.
 
     Rows of a session without messages are visible to whoever created them.
@@ -165,12 +157,12 @@ def seen_of_sessions(tx: Tx, access: Access, *, table: str) -> tuple[str, dict[s
     lanes, values = seen_lanes(tx, access)
     if lanes == "TRUE":
         return lanes, values
-    lane = f"SELECT 1 FROM lanes l WHERE l.account_id = {table}.account_id AND l.key = {table}.key"
+    lane = _LANE_OF.format(table)
     own = f"(NOT EXISTS ({lane}) AND {table}.made_by = :maker)"
     return f"(EXISTS ({lane} AND {lanes}) OR {own})", values | {"maker": access.actor_id}
 
 
-def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+def seen_tool_entries(tx: Tx, access: Access) -> Condition:
     """Return the condition for `entries` of tools that a run may be shown of earlier runs in its lane.
 
     What a tool read for one person may only be shown to another who sees as much: a run caused by somebody with a
@@ -189,12 +181,12 @@ def seen_tool_entries(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
     return f"EXISTS ({' AND '.join((run, *rules))})", values
 
 
-def seen_notifications(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+def seen_notifications(tx: Tx, access: Access) -> Condition:
     """Return the condition for `notifications` that the caller may see: those about tasks in visible spaces."""
     task, values = seen_tasks(tx, access, table="t")
     if task == "TRUE":
         return task, values
-    one = f"SELECT 1 FROM tasks t WHERE t.account_id = :account AND t.id = notifications.task_id AND {task}"
+    one = f"{_TASK_OF.format('notifications')} AND {task}"
     return f"(notifications.task_id IS NULL OR EXISTS ({one}))", values
 
 
@@ -217,9 +209,7 @@ def entries_seen(tx: Tx, access: Access, ids: Iterable[str], spaces: tuple[str, 
     return _among(tx, access, "entries", ids, seen, values)
 
 
-def _among(
-    tx: Tx, access: Access, table: str, ids: Iterable[str], seen: str, values: dict[str, object]
-) -> set[str]:  # fmt: skip
+def _among(tx: Tx, access: Access, table: str, ids: Iterable[str], seen: str, values: dict[str, object]) -> set[str]:
     listed, names = in_list("id", ids)
     if seen == "TRUE" or not names:
         return {str(one) for one in names.values()}

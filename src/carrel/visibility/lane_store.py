@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from carrel.kernel import Access, ToolVisibility
-from carrel.storage import Tx, in_list
-from carrel.visibility.tool_visibility import visible_agents
+from carrel.storage import Condition, Tx, in_list
+from carrel.visibility.lanes import visible_agents
 from carrel.visibility.tree_store import EVERYWHERE, TREE, in_spaces, open_to_person
 
 _EVERY_LANE = "TRUE"
 _NO_LANE = "FALSE"
 
 
-def seen_lanes(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
+def seen_lanes(tx: Tx, access: Access) -> Condition:
     """Return the condition for the lanes `l` that the caller may see, and its values; `may_see` is the same rule."""
     if access.view is not None:
         return _seen_for(tx, access, *_seen_from(tx, access, access.view))
@@ -25,7 +25,7 @@ def seen_lanes(tx: Tx, access: Access) -> tuple[str, dict[str, object]]:
     return ("(l.made_by = :person)", {"person": access.actor_id}) if access.kind == "client" else (_NO_LANE, {})
 
 
-def _seen_for(tx: Tx, access: Access, seen: str, values: dict[str, object]) -> tuple[str, dict[str, object]]:
+def _seen_for(tx: Tx, access: Access, seen: str, values: dict[str, object]) -> Condition:
     """The condition for a run that somebody caused: lanes that this person may see as well, and the run's own lane."""
     is_limited = access.behalf is not None or "*" not in access.cause_spaces
     if access.view is None or not is_limited:
@@ -36,7 +36,7 @@ def _seen_for(tx: Tx, access: Access, seen: str, values: dict[str, object]) -> t
     return f"(l.key = :own_lane OR ({seen} AND ({rule})))", values | of_cause | own
 
 
-def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> tuple[str, dict[str, object]]:
+def _seen_from(tx: Tx, access: Access, view: ToolVisibility) -> Condition:
     if view.whole_account:
         return _EVERY_LANE, {}
     if view.mode == "self":

@@ -5,7 +5,7 @@ to spaces see only what those spaces show. A read that names spaces shows what i
 then count as in the default space.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -50,9 +50,7 @@ class _Body(Struct, rename="camel"):
 _body = msgspec.json.Decoder(_Body).decode
 
 
-def visible_events(
-    tx: Tx, access: Access, events: list[Event], spaces: tuple[str, ...] | None = None
-) -> list[Event]:  # fmt: skip
+def visible_events(tx: Tx, access: Access, events: list[Event], spaces: tuple[str, ...] | None = None) -> list[Event]:
     """Return the events that the caller may see; if spaces are given, only those in them."""
     return _on_board(tx, access, events, {event.seq for event in _of_seen_lanes(tx, access, events)}, spaces)
 
@@ -100,11 +98,15 @@ def _is_seen(tx: Tx, access: Access, lanes: dict[str, bool], thing: OfLane) -> b
 
 
 def _on_board(
-    tx: Tx, access: Access, lines: list[Line], with_lane: Iterable[int], spaces: tuple[str, ...] | None
+    tx: Tx, access: Access, lines: list[Line], with_lane: set[int], spaces: tuple[str, ...] | None
 ) -> list[Line]:  # fmt: skip
-    """Return the lines that the caller may see; those in `with_lane` are of visible lanes."""
-    seen = _Board(tx, access, lines).seen(lines, with_lane)
-    return seen if spaces is None else _Board(tx, access, seen, spaces).seen(seen, {line.seq for line in seen})
+    """The lines that the caller may see; those in `with_lane` are of visible lanes."""
+    board = _Board(tx, access, lines)
+    seen = [line for line in lines if board.shows(line, line.seq in with_lane)]
+    if spaces is None:
+        return seen
+    named = _Board(tx, access, seen, spaces)
+    return [line for line in seen if named.shows(line, with_lane=True)]
 
 
 class _Board:
@@ -131,12 +133,8 @@ class _Board:
         self._tasks = tasks_seen(tx, access, [line.task_id for line in lines if line.task_id is not None], spaces)
         self._topics = topics_seen(tx, access, [line.topic_id for line in lines if line.topic_id is not None], spaces)
 
-    def seen(self, lines: Sequence[Line], with_lane: Iterable[int]) -> list[Line]:
-        """Return the lines that the caller may see; those in `with_lane` are of visible lanes."""
-        in_lanes = set(with_lane)
-        return [line for line in lines if self._shows(line, line.seq in in_lanes)]
-
-    def _shows(self, line: Entry | Event, with_lane: bool) -> bool:
+    def shows(self, line: Entry | Event, with_lane: bool) -> bool:
+        """Return whether the caller may see a line; `with_lane` says that its lane is visible."""
         if isinstance(line, Event) and line.recipient is not None and not self._by_space:
             # A notification belongs to its recipient; one about a task is for those who may see the task.
             return with_lane and (line.task_id is None or line.task_id in self._tasks)
@@ -147,9 +145,9 @@ class _Board:
         if isinstance(line, Event) and line.name.startswith("space."):
             return line.space_id is not None and self._access.covers([line.space_id])
         is_on_board = line.task_id is not None or line.topic_id is not None
-        return (with_lane or (line.key is None and is_on_board)) and self._places(line)
+        return (with_lane or (line.key is None and is_on_board)) and self._shows_location(line)
 
-    def _places(self, line: Entry | Event) -> bool:
+    def _shows_location(self, line: Entry | Event) -> bool:
         """Whether something is visible through the task or topic it is about."""
         if line.task_id is not None:
             return line.task_id in self._tasks
@@ -168,6 +166,6 @@ class _Board:
 
     def _was_seen(self, line: Event) -> bool:
         """Whether something was visible at its last location; what was only in a lane is decided by the lane."""
-        placed = line.task_id is not None or line.topic_id is not None or line.space_id is not None
-        is_alone = line.key is not None and not placed and not self._by_space
+        has_location = line.task_id is not None or line.topic_id is not None or line.space_id is not None
+        is_alone = line.key is not None and not has_location and not self._by_space
         return not self._limited or is_alone or self._access.covers(self._ends[line.seq])

@@ -1,7 +1,4 @@
-"""The rule as marks of the index: names of things, and names that a viewer searches under. Pure.
-
-`Viewer.allows` is the same rule as a predicate: a viewer finds things that share a name with it in one of its spaces.
-"""
+"""The rule as marks of the index: a viewer finds things that share a name with it in one of its spaces. Pure."""
 
 from functools import lru_cache
 from hashlib import blake2b
@@ -51,7 +48,6 @@ class Findable(Struct, frozen=True, kw_only=True):
         return f"{self.session_key} alone" if is_alone else None
 
     def marks(self, account_id: str) -> tuple[str, ...]:
-        """Return it as marks."""
         return _marks_of(self, account_id)
 
 
@@ -97,13 +93,6 @@ class Viewer(Struct, frozen=True, kw_only=True):
         spaces = (None,) if self.spaces is None else tuple(dict.fromkeys(self.spaces))
         inside = (mark("v", account_id, name, space) for name in self.names() for space in spaces)
         return (*inside, *(mark("v", account_id, name, None) for name in self.names_anywhere()))
-
-    def allows(self, thing: Findable) -> bool:
-        """Return whether it may find a thing."""
-        if not set(self.names_anywhere()).isdisjoint(thing.names_anywhere()):
-            return True
-        in_space = self.spaces is None or not set(self.spaces).isdisjoint(thing.spaces)
-        return in_space and not set(self.names()).isdisjoint(thing.names())
 
 
 # What is said in a session can be found by the same viewers.

@@ -1,7 +1,8 @@
 """The SQL of trees of lanes: a lane with everything spawned from it, and the root of a lane's tree."""
 
+from carrel.journal import spaces_of
 from carrel.kernel import Access, SessionKey
-from carrel.storage import Tx, in_list
+from carrel.storage import Condition, Tx, in_list
 
 # The kinds of lanes that are one person's chat with one agent.
 PERSONAL_KINDS = ("chat", "direct")
@@ -26,7 +27,7 @@ EVERYWHERE = "TRUE"
 _OPEN_TO_PERSON = f"({{0}}.kind NOT IN ({PERSONAL}) OR {{0}}.made_by = :person)"
 
 
-def open_to_person(tx: Tx, access: Access, name: str = "lane_space") -> tuple[str, dict[str, object]]:
+def open_to_person(tx: Tx, access: Access, name: str = "lane_space") -> Condition:
     """Return the condition for the lanes `l` that a person sees, and its values.
 
     These are all but other people's chats, lanes of tasks and topics outside the person's spaces, and what was spawned
@@ -36,7 +37,7 @@ def open_to_person(tx: Tx, access: Access, name: str = "lane_space") -> tuple[st
     return _of_root(f"({_OPEN_TO_PERSON} AND {placed})"), {"person": access.actor_id} | values
 
 
-def in_spaces(tx: Tx, access: Access, name: str = "lane_space") -> tuple[str, dict[str, object]]:
+def in_spaces(tx: Tx, access: Access, name: str = "lane_space") -> Condition:
     """Return the condition for lanes `l` other than those of tasks and topics outside the caller's spaces."""
     placed, values = _placed(access, name)
     return (placed if placed == EVERYWHERE else _of_root(placed)), values
@@ -48,7 +49,7 @@ def _of_root(rule: str) -> str:
     return f"CASE WHEN l.spawned_by IS NULL THEN {rule.format('l')} ELSE {climbing} END"
 
 
-def _placed(access: Access, name: str) -> tuple[str, dict[str, object]]:
+def _placed(access: Access, name: str) -> Condition:
     """The condition for lanes of tasks and topics that are visible in the caller's spaces, and for all other lanes."""
     if "*" in access.space_ids:
         return EVERYWHERE, {}
@@ -94,20 +95,11 @@ def _root_of(tx: Tx, access: Access, key: SessionKey, made_by: str) -> tuple[str
 
 
 def _covers(tx: Tx, access: Access, kind: str, conversation: str) -> bool:
-    return "*" in access.space_ids or access.covers(_spaces_of(tx, access, kind, conversation) or access.space_ids)
-
-
-def _spaces_of(tx: Tx, access: Access, kind: str, conversation: str) -> list[str]:
-    """The spaces in which the lane's task or topic is visible; none for other lanes."""
-    if kind not in ("task", "topic"):
-        return []
-    item, found = conversation.partition(":")[2], list[str]()
-    if kind == "task":
-        sql = "SELECT space_id, topic_id FROM tasks WHERE account_id = :account AND id = :id"
-        row = tx.one(sql, access, id=item)
-        found, item = ([row[0]], row[1] or "") if row else (["no space"], "")
-    sql = "SELECT space_id FROM topic_spaces WHERE account_id = :account AND topic_id = :id"
-    return [*found, *(row[0] for row in tx.all(sql, access, id=item))] or ["no space"]
+    """Whether the task or topic of a lane is visible in the caller's spaces; other lanes are, in any space."""
+    if "*" in access.space_ids or kind not in ("task", "topic"):
+        return access.covers(access.space_ids)
+    item = conversation.partition(":")[2]
+    return access.covers(spaces_of(tx, access, *((None, item) if kind == "task" else (item, None))))
 
 
 def private_to(tx: Tx, access: Access, key: str) -> str | None:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from carrel.access import account_of
 from carrel.agents import account_settings, every_agent
-from carrel.journal import Entry, entries_by_id, entries_of_task, unheard_messages
+from carrel.journal import Entry, entries_by_id, entries_of_task, unseen_messages
 from carrel.kernel import Access
 from carrel.kernel.limits import TEAM_SHOWN_MAX
 from carrel.notices import Notice, NoticeType, notices_of
@@ -151,7 +151,7 @@ def _earlier(
 ) -> tuple[tuple[TaskLine, ...], int]:  # fmt: skip
     """The newest unseen messages before those that the run brings, and how many more there are."""
     first = next((notice.seq for notice in notices if notice.entry_id is not None), None)
-    newest, more = unheard_messages(tx, access, task.id, is_heard, before=first, after=task.reopened_seq, counted=True)
+    newest, more = unseen_messages(tx, access, task.id, is_heard, before=first, after=task.reopened_seq, counted=True)
     shown = [entry for entry in newest if not is_from_before(tx, access, task, entry)]
     heads = {head.id: head for head in attachment_heads(tx, access, _attached(shown))}
     lines = tuple(

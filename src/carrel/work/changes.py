@@ -90,7 +90,8 @@ def _present(tx: Tx, access: Access, page: ChangePage, scope: SpaceScope, limit:
 
 def _seen(tx: Tx, access: Access, page: ChangePage, scope: SpaceScope) -> ChangePage:
     entries = visibility.visible_entries(tx, access, page.entries, scope.allowed)
-    return page.narrowed(entries, visibility.visible_events(tx, access, page.deletions, scope.allowed))
+    deletions = visibility.visible_events(tx, access, page.deletions, scope.allowed)
+    return structs.replace(page, entries=entries, deletions=deletions)
 
 
 def _departed(

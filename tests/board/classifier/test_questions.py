@@ -7,7 +7,7 @@ import pytest
 
 from carrel.board.classifier.bundles import bundle_at
 from carrel.board.classifier.questions import question_about
-from carrel.board.classifier.rules import Candidate, Choice, Surroundings, TaskCandidate
+from carrel.board.classifier.rules import Candidate, Candidates, Choice, TaskCandidate
 from tests.board.classifier.test_bundles import conversation
 from tests.board.classifier.test_rules import AROUND, CANDIDATES
 
@@ -26,7 +26,7 @@ def test_a_model_sees_topics_tasks_and_entries_by_number() -> None:
 
 
 def test_a_model_sees_no_topic_but_the_candidates() -> None:
-    alone = question_about(bundle_at(conversation(("user", "buy planks")), 0), Surroundings()).text
+    alone = question_about(bundle_at(conversation(("user", "buy planks")), 0), Candidates()).text
     assert not [topic.id for topic in CANDIDATES if topic.name in alone]
 
 
@@ -60,7 +60,7 @@ def test_whatever_else_a_model_says_is_no_answer(said: str) -> None:
 
 
 def test_a_model_is_shown_so_much_and_no_more() -> None:
-    many = Surroundings(
+    many = Candidates(
         topics=[Candidate(id=str(n), name=f"Topic {n}") for n in range(500)],
         tasks=[TaskCandidate(id=str(n), name="x" * 90, topic_id="3") for n in range(500)],
     )

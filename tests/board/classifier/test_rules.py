@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from carrel.board.classifier.rules import Candidate, Choice, Surroundings, TaskCandidate, choose_by_rules, scores
+from carrel.board.classifier.rules import Candidate, Candidates, Choice, TaskCandidate, choose_by_rules, scores
 from carrel.board.profiles import Profile
 
 TOPICS = {
@@ -19,12 +19,12 @@ TASKS = (
     TaskCandidate(id="planks", name="Buy planks for the fence", topic_id="Garden fence"),
     TaskCandidate(id="flights", name="Book flights", topic_id="Trip to Lisbon"),
 )
-AROUND = Surroundings(topics=CANDIDATES, tasks=TASKS)
+AROUND = Candidates(topics=CANDIDATES, tasks=TASKS)
 
 
-def placed(*asked: str, **around: Any) -> Choice:
+def placed(*asked: str, **candidates: Any) -> Choice:
     """Return where messages go among the topics above."""
-    return choose_by_rules(asked, Surroundings(topics=CANDIDATES, tasks=TASKS, **around), {})
+    return choose_by_rules(asked, Candidates(topics=CANDIDATES, tasks=TASKS, **candidates), {})
 
 
 @pytest.mark.parametrize(("text", "topic"), [
@@ -71,8 +71,8 @@ def test_a_terse_message_goes_where_its_session_was_last() -> None:
 
 def test_small_talk_has_a_topic_of_its_own_that_is_used_again() -> None:
     assert placed("Good morning!", last=Choice(topic_id="Trip to Lisbon")).new_topic == "Small Talk"
-    around = Surroundings(topics=[Candidate(id="talk", name="Small talk")])
-    assert choose_by_rules(["Hello, how are you?"], around, {}).topic_id == "talk"
+    candidates = Candidates(topics=[Candidate(id="talk", name="Small talk")])
+    assert choose_by_rules(["Hello, how are you?"], candidates, {}).topic_id == "talk"
 
 
 def test_a_vague_message_continues_unless_it_says_otherwise() -> None:
@@ -82,11 +82,11 @@ def test_a_vague_message_continues_unless_it_says_otherwise() -> None:
 
 
 def test_a_task_that_fits_brings_its_topic() -> None:
-    around = Surroundings(
+    candidates = Candidates(
         topics=[Candidate(id="house", name="House"), *CANDIDATES],
         tasks=(TaskCandidate(id="gutter", name="Clean the gutter", topic_id="house"),),
     )
-    assert choose_by_rules(["please clean the gutter"], around, {}) == Choice(topic_id="house", task_id="gutter")
+    assert choose_by_rules(["please clean the gutter"], candidates, {}) == Choice(topic_id="house", task_id="gutter")
 
 
 def test_a_task_is_chosen_only_within_the_chosen_topic() -> None:
@@ -102,8 +102,8 @@ def test_a_task_is_made_only_when_it_is_asked_for_and_not_twice() -> None:
 
 
 def test_a_topic_of_nearly_the_same_name_is_used_again() -> None:
-    around = Surroundings(topics=[Candidate(id="poem", name="A poem about autumn leaves")])
-    assert choose_by_rules(["Autumn leaves: the poem"], around, {}).topic_id == "poem"
+    candidates = Candidates(topics=[Candidate(id="poem", name="A poem about autumn leaves")])
+    assert choose_by_rules(["Autumn leaves: the poem"], candidates, {}).topic_id == "poem"
 
 
 # Words that none of the candidates below has, so that their scores are those of their meanings alone.
@@ -117,23 +117,23 @@ FENCE = Candidate(id="fence", name="Garden fence")
 def test_a_session_goes_on_with_what_is_near_and_after_a_pause_with_what_is_nearer(
     similarity: float, *, later: bool, continues: bool
 ) -> None:
-    around = Surroundings(topics=[FENCE], last=Choice(topic_id="fence"), is_later=later)
-    assert choose_by_rules([FOREIGN], around, {}, similarity).topic_id == ("fence" if continues else None)
+    candidates = Candidates(topics=[FENCE], last=Choice(topic_id="fence"), is_later=later)
+    assert choose_by_rules([FOREIGN], candidates, {}, similarity).topic_id == ("fence" if continues else None)
 
 
 def test_a_session_goes_on_where_its_words_were_said_of_late() -> None:
-    around = Surroundings(topics=[FENCE], last=Choice(topic_id="fence"), recent=["a holiday at the seaside"])
-    assert choose_by_rules([FOREIGN], around, {}).topic_id == "fence"
+    candidates = Candidates(topics=[FENCE], last=Choice(topic_id="fence"), recent=["a holiday at the seaside"])
+    assert choose_by_rules([FOREIGN], candidates, {}).topic_id == "fence"
 
 
 def test_greetings_names_and_filler_go_where_the_session_was_or_to_small_talk() -> None:
-    around = Surroundings(topics=[FENCE], last=Choice(topic_id="fence"))
+    candidates = Candidates(topics=[FENCE], last=Choice(topic_id="fence"))
     for text in ("Wow, Maria, that's really amazing!", "Ach wirklich? Das freut mich.", "I think so too, Jon"):
-        assert choose_by_rules([text], around, {}).topic_id == "fence"
-        assert choose_by_rules([text], Surroundings(topics=[FENCE]), {}).new_topic == "Small Talk"
+        assert choose_by_rules([text], candidates, {}).topic_id == "fence"
+        assert choose_by_rules([text], Candidates(topics=[FENCE]), {}).new_topic == "Small Talk"
 
 
 def test_a_message_of_three_words_continues_and_one_of_four_does_not() -> None:
-    around = Surroundings(topics=[FENCE], last=Choice(topic_id="fence"))
-    assert choose_by_rules(["umbrella weather seaside"], around, {}).topic_id == "fence"
-    assert choose_by_rules([FOREIGN], around, {}).topic_id is None
+    candidates = Candidates(topics=[FENCE], last=Choice(topic_id="fence"))
+    assert choose_by_rules(["umbrella weather seaside"], candidates, {}).topic_id == "fence"
+    assert choose_by_rules([FOREIGN], candidates, {}).topic_id is None

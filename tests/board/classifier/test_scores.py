@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.board.classifier.rules import Candidate, Surroundings, TaskCandidate, choose_by_rules, named, scores
+from carrel.board.classifier.rules import Candidate, Candidates, TaskCandidate, choose_by_rules, named, scores
 from carrel.board.profiles import Profile
 from tests.board.classifier.test_rules import FENCE, FOREIGN
 
@@ -12,24 +12,24 @@ WORDS = ["ka", "ki", "ko", "ku", "ke", "ga", "gi", "gu", "ge", "na", "ni", "nu",
 
 @pytest.mark.parametrize(("similarity", "fits"), [(0.966, False), (0.967, True)])
 def test_a_topic_fits_from_a_score_of_0_29_on(similarity: float, *, fits: bool) -> None:
-    around = Surroundings(topics=[FENCE])
-    assert choose_by_rules([FOREIGN], around, {"fence": similarity}).topic_id == ("fence" if fits else None)
+    candidates = Candidates(topics=[FENCE])
+    assert choose_by_rules([FOREIGN], candidates, {"fence": similarity}).topic_id == ("fence" if fits else None)
 
 
 @pytest.mark.parametrize(("similarity", "fits"), [(0.53, False), (0.56, True)])
 def test_a_task_fits_from_a_score_of_0_4_on(similarity: float, *, fits: bool) -> None:
-    around = Surroundings(tasks=[PAINT], topic_id="fence")
+    candidates = Candidates(tasks=[PAINT], topic_id="fence")
     asked = ["umbrella weather garden fence"]
-    assert choose_by_rules(asked, around, {"paint": similarity}).task_id == ("paint" if fits else None)
+    assert choose_by_rules(asked, candidates, {"paint": similarity}).task_id == ("paint" if fits else None)
 
 
 @pytest.mark.parametrize(("similarity", "fits"), [(0.59, False), (0.61, True)])
 def test_a_topic_that_the_classifier_has_made_fits_from_a_score_of_0_6_on(similarity: float, *, fits: bool) -> None:
     said = Profile().with_said(["paint garden fence"] * 9)
-    around = Surroundings(topics=[Candidate(id="made", name="Wood", profile=said, is_loose=True)])
-    (score,) = scores("paint garden fence", around.topics, {})
+    candidates = Candidates(topics=[Candidate(id="made", name="Wood", profile=said, is_mergeable=True)])
+    (score,) = scores("paint garden fence", candidates.topics, {})
     near = {"made": (similarity - score.value) / 0.3}
-    assert choose_by_rules(["paint garden fence"], around, near).topic_id == ("made" if fits else None)
+    assert choose_by_rules(["paint garden fence"], candidates, near).topic_id == ("made" if fits else None)
 
 
 @pytest.mark.parametrize(("shared", "of", "same"), [(5, 7, False), (8, 11, True)])
@@ -42,5 +42,5 @@ def test_names_mean_the_same_topic_from_a_share_of_0_72_on(shared: int, of: int,
 def test_titles_mean_the_same_task_from_a_share_of_0_78_on(shared: int, of: int, *, same: bool) -> None:
     known = TaskCandidate(id="known", name=" ".join(WORDS[:of]), topic_id="fence")
     asked = [f"todo: {' '.join(WORDS[:shared])}"]
-    place = choose_by_rules(asked, Surroundings(tasks=[known], topic_id="fence"), {})
+    place = choose_by_rules(asked, Candidates(tasks=[known], topic_id="fence"), {})
     assert (place.task_id, place.new_task is None) == (("known", True) if same else (None, False))

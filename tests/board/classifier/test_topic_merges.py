@@ -9,9 +9,10 @@ from msgspec import structs
 from carrel.board import LogChange, change_entry, join_topics, split_topic
 from carrel.board.classifier.groups import Message, group_messages
 from carrel.board.classifier.merges import move_messages
-from carrel.board.classifier.moves import Move, SaidEntry, Unit, moves_to, units_of
-from carrel.board.profiles import Profile, Weights, distinctive_words, name_by_words
-from carrel.board.store import newest_routes
+from carrel.board.classifier.moves import Move, TopicEntry, Unit, moves_to, units_of
+from carrel.board.classifier.phrases import name_by_words
+from carrel.board.profiles import Profile, Weights, distinctive_words
+from carrel.board.store import routes_of
 from carrel.journal import DEFAULT_SPACE, Entry, events_after
 from carrel.kernel import Access, Refusal
 from carrel.kernel.settings import DigestsSettings
@@ -101,7 +102,7 @@ def test_what_is_settled_takes_up_what_is_alike_and_is_never_joined_nor_left() -
 
 def unit(entry_id: str, topic_id: str) -> Unit:
     """Return a message of a topic."""
-    entry = SaidEntry(id=entry_id, topic_id=topic_id, chat="a", at=0, text=KILN[0], is_persons=True, is_given=False)
+    entry = TopicEntry(id=entry_id, topic_id=topic_id, chat="a", at=0, text=KILN[0], is_by_person=True, is_given=False)
     return Unit(entry, (entry_id,), False)
 
 
@@ -126,7 +127,7 @@ def test_a_settled_group_keeps_its_topic_whoever_has_more_of_it() -> None:
 
 def test_what_answers_a_message_or_says_nothing_goes_where_it_goes() -> None:
     entries = [
-        SaidEntry(id=name, topic_id=topic, chat="a", at=at, text=text, is_persons=bool(persons), is_given=False)
+        TopicEntry(id=name, topic_id=topic, chat="a", at=at, text=text, is_by_person=bool(persons), is_given=False)
         for name, topic, at, text, persons in (
             ("hi", "x", 0, "Good morning!", True), ("ask", "x", 0, KILN[0], True), ("answer", "x", 1, LOAN[0], False),
             ("thanks", "x", 2, "Thanks!", True), ("other", "y", 3, LOAN[0], True), ("late", "y", 900_000, KILN[0], 1),
@@ -218,7 +219,7 @@ async def test_a_message_moves_with_its_route_and_the_feed_says_so(board: Board)
     kiln, loan = await topic(board, first), await topic(board, second)
     assert await move(board, second, kiln.id) == {kiln.id, loan.id}
     assert (await topic(board, second)).id == kiln.id
-    (route,) = await board.db.read(lambda tx: newest_routes(tx, board.access, "b", limit=5))
+    (route,) = await board.db.read(lambda tx: routes_of(tx, board.access, "b", limit=5))
     assert route.topic_id == kiln.id
     assert await move(board, second, None) > {kiln.id}
     assert (await topic(board, second)).created_by == "classifier"
@@ -237,9 +238,9 @@ async def test_nothing_moves_out_of_what_a_person_has_settled_nor_into_another_s
 
 def test_what_was_given_its_topic_is_settled_there() -> None:
     given = structs.replace(unit("1", "x").entry, is_given=True)
-    assert Unit(given, ("1",), False).message(is_settled=False, asides=frozenset()).settled == "x"
-    assert unit("1", "x").message(is_settled=True, asides=frozenset()).settled == "x"
-    assert unit("1", "x").message(is_settled=False, asides=frozenset()).settled is None
+    assert Unit(given, ("1",), False).message(is_settled=False, social_words=frozenset()).settled == "x"
+    assert unit("1", "x").message(is_settled=True, social_words=frozenset()).settled == "x"
+    assert unit("1", "x").message(is_settled=False, social_words=frozenset()).settled is None
 
 
 async def test_topics_of_two_spaces_are_never_merged(board: Board) -> None:

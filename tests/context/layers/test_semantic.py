@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from carrel.context import ContextLimits
-from carrel.context.model import PLACE, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, TIMELINE, WORKING_TASKS
+from carrel.context.model import LOCATION, RECALLED_LOGS, RECALLED_TASKS, RECALLED_TOPICS, TIMELINE, WORKING_TASKS
 from carrel.kernel import MS_PER_DAY, iso
 from carrel.work import post_message
 from tests.context.whiteboard import Whiteboard, open_whiteboard, section
@@ -111,7 +111,7 @@ async def test_every_topic_and_task_is_shown_once(pier: Whiteboard) -> None:
     await pier.task("Order harbour lamps", topic_id="harbour-lamps", pinned=True)
     found = await pier.build("clawboard:topic:harbour-lamps", "which harbour lamps?", mode="full")
     assert [(line.id, line.section) for line in found.lines] == [
-        ("harbour-lamps", PLACE), ("order-harbour-lamps", WORKING_TASKS),
+        ("harbour-lamps", LOCATION), ("order-harbour-lamps", WORKING_TASKS),
     ]  # fmt: skip
 
 

@@ -33,12 +33,12 @@ class Bundle(Struct, frozen=True):
 
 
 def is_question(entry: Entry) -> bool:
-    """Return whether an entry is a message to an agent from anybody, not an answer or the trace of a tool."""
+    """Return whether an entry is a message to an agent, whoever wrote it; not an answer, a tool call or its result."""
     return entry.role == "user"
 
 
 def is_request(entry: Entry) -> bool:
-    """Return whether an entry is a message of a person: only such messages get a topic by their content."""
+    """Return whether an entry is a person's message: only these get a topic by their content."""
     return is_question(entry) and entry.author_kind == "user"
 
 
@@ -72,7 +72,7 @@ def _is_own(opening: Entry, question: Entry) -> bool:
 
 
 def _opening(conversation: Sequence[Entry], at: int) -> Entry | None:
-    """The message that an entry answers: that of its own run, or the last one before it if it has no run."""
+    """The message that an entry answers: the one of its run or, without a run, the last one before it."""
     run_id = conversation[at].run_id
     asked = (entry for entry in reversed(conversation[: at + 1]) if is_question(entry))
     return next((entry for entry in asked if run_id is None or entry.run_id == run_id), None)

@@ -1,6 +1,6 @@
-"""The classifier's duty, and what people can ask of it: its backlog, a turn now, sorting again, renewed digests.
+"""The classifier's duty, and what people can ask for: its backlog, a turn now, sorting again, new digests.
 
-Each account with entries to sort gets a turn, on one server at a time.
+Every account with entries to sort gets its turn, on one server at a time.
 """
 
 from typing import Literal
@@ -29,7 +29,7 @@ CLASSIFIER = "classifier"
 
 
 class Backlog(Struct, frozen=True, kw_only=True):
-    """How many entries wait to be sorted, since when the oldest waits, and when entries were last sorted."""
+    """How many entries wait to be sorted, how long the oldest has waited, and when the last turn was."""
 
     pending: int
     oldest_seconds: float | None
@@ -66,7 +66,7 @@ def ask_for_turn(tx: Tx, access: Access, settings: ClassifierSettings, entries_m
 def ask_for_digests(
     tx: Tx, access: Access, settings: ClassifierSettings, topic_id: str | None, task_id: str | None
 ) -> str:  # fmt: skip
-    """Renew the digests of a topic and a task now; if neither is named, all that are out of date."""
+    """Renew the digests of a topic and a task now; if neither is named, all outdated ones."""
     if topic_id is not None:
         digest_store.ask_for_digest(tx, access, "topic", readable_topic(tx, access, topic_id).id)
     if task_id is not None:
@@ -79,7 +79,7 @@ def ask_for_digests(
 def sort_again(
     tx: Tx, access: Access, settings: ClassifierSettings, anchor_id: str, mode: Literal["bundle", "from_here"]
 ) -> str:  # fmt: skip
-    """Sort the bundle of an entry again, or all of its session from there on; return the id of the turn."""
+    """Sort the bundle of an entry again, or everything in its session from there on; return the id of the turn."""
     anchor = readable_entry(tx, access, anchor_id)
     chosen = _chosen(tx, access, anchor, mode)
     forget_quotations(tx, access, chosen)
@@ -103,7 +103,7 @@ def _chosen(tx: Tx, access: Access, anchor: Entry, mode: Literal["bundle", "from
 
 
 def _unsorted(tx: Tx, access: Access, entry: Entry) -> Entry:
-    """An entry as it was before it was sorted: only with the location that its sender gave."""
+    """An entry as it was before it was sorted: it keeps only the location that its sender gave."""
     given = entry.source or {}
     run = run_by_id(tx, access, entry.run_id) if entry.run_id is not None else None
     is_of_task = entry.task_view is not None or (run is not None and run.task_id == entry.task_id)
@@ -118,10 +118,7 @@ def _unsorted(tx: Tx, access: Access, entry: Entry) -> Entry:
 
 
 class Classifier(LeasedDuty[Cycle]):
-    """Sorts entries into topics and tasks, and renews digests.
-
-    Entries themselves say whether they wait, so sorting one again only means making it pending again.
-    """
+    """Sorts entries into topics and tasks, and renews digests; the entries themselves say whether they wait."""
 
     name = "classifier"
     bell = CLASSIFIER
@@ -135,15 +132,13 @@ class Classifier(LeasedDuty[Cycle]):
         self.wait_seconds_max = self._settings.classifier.interval_seconds
 
     def release(self, tx: Tx) -> object:
-        """End the turns of a server that has ended."""
         return store.release_cycles(tx)
 
     def next_due(self, tx: Tx) -> int | None:
-        """At once when it is the turn of a waiting account."""
+        """At once if the turn of an account with work has come."""
         return tx.now if self._due(tx, 1) else store.next_cycle_due(tx)
 
     def take(self, tx: Tx, limit: int) -> list[Cycle]:
-        """Begin the turns of accounts."""
         until = tx.now + limits.CLASSIFIER_LEASE_SECONDS * MS_PER_SECOND
         due = map(system_access, self._due(tx, limit))
         taken = [store.take_cycle(tx, access, tx.new_id("cyc"), until) for access in due]
@@ -162,12 +157,12 @@ class Classifier(LeasedDuty[Cycle]):
             await renew_digests(self.db, access, self._settings.digests, sorting.model, item.cycle_id)
         finally:
             interval = self._settings.classifier.interval_seconds
-            # A long backlog takes half of the time at most: the turns of agents come first.
+            # A long backlog takes at most half of the time, because the turns of agents come first.
             pause = min(interval, elapsed_seconds() - begun) if left else interval
             await self.db.write(lambda tx: store.end_cycle(tx, access, item, tx.now + int(pause * MS_PER_SECOND)))
 
     def _model_and_calls(self, tx: Tx, access: Access) -> tuple[Model | None, int]:
-        """The model and how often it may be asked: a limit on cost, also if our own requests cause new entries."""
+        """The model, and how often it may be asked: this limits the cost even if our requests cause new entries."""
         model, settings = self._model_of(tx, access), self._settings.classifier
         calls = max(0, settings.model_calls_per_hour - requests_of_late(tx, access))
         return (model if sorted_by(settings, model) == "model" else None), calls

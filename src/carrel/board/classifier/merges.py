@@ -1,8 +1,7 @@
 """Regrouping the messages of a space as it grows: those about the same thing become one topic, named by its words.
 
-A merge of topics is an event, the remaining topic remembers it, and a person can undo it; a message that moves to
-another topic is a changed entry. Nothing that a person has named or sorted is renamed, moved or merged, and nothing
-leaves its space.
+A merge publishes an event, the remaining topic records it, and a person can undo it; moving a message to another topic
+changes its entry. What a person has named or sorted is never renamed, moved or merged, and nothing leaves its space.
 """
 
 import asyncio
@@ -17,16 +16,16 @@ from carrel.board.classifier import store, thresholds
 from carrel.board.classifier.cases import Case
 from carrel.board.classifier.groups import group_messages
 from carrel.board.classifier.moves import Move, Unit, moves_to, units_of
-from carrel.board.classifier.phrases import asides_of, name_of
+from carrel.board.classifier.phrases import name_by_words, name_of, social_words_in
 from carrel.board.classifier.rules import SMALL_TALK, Candidate
 from carrel.board.digest_store import note_digest
 from carrel.board.digests import forget_digest
 from carrel.board.entries import change_entry, readable_entry
 from carrel.board.model import LogChange
-from carrel.board.profiles import Profile, Weights, name_by_words
+from carrel.board.profiles import Profile, Weights
 from carrel.board.store import move_route, move_routes
 from carrel.journal import entries_by_id, update_entry
-from carrel.kernel import MS_PER_MINUTE, Access, invalid, limits
+from carrel.kernel import Access, invalid, limits
 from carrel.kernel.settings import DigestsSettings
 from carrel.search import Similarity
 from carrel.storage import Database, Tx
@@ -44,22 +43,22 @@ from carrel.topics import (
 
 
 def merge_topics(tx: Tx, access: Access, topic_id: str, other_id: str, settings: DigestsSettings) -> bool:
-    """Merge a topic that the classifier has made into another; False when that is no longer allowed."""
+    """Merge a topic made by the classifier into another; False if that is no longer allowed."""
     # Topics are always locked in the same order.
-    held = {name: store.hold_loose(tx, access, name) for name in sorted((topic_id, other_id))}
-    if not held[other_id] or _hindrance(tx, access, topic_id, other_id) is not None:
+    held = {name: store.hold_mergeable(tx, access, name) for name in sorted((topic_id, other_id))}
+    if not held[other_id] or _why_separate(tx, access, topic_id, other_id) is not None:
         return False
     known = [store.profile_of(tx, access, name) for name in (topic_id, other_id)]
     _move(tx, access, topic_id, other_id)
     if known[0] is not None and known[1] is not None:
         store.save_profile(tx, access, topic_id, known[0].joined(known[1]))
-    note_digest(tx, access, "topic", topic_id, int(settings.interval_minutes * MS_PER_MINUTE))
+    note_digest(tx, access, "topic", topic_id, settings)
     return True
 
 
 def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: DigestsSettings) -> set[str]:
-    """Move messages out of a topic that the classifier has made; return the topics that have changed, if any."""
-    held = {name: store.hold_loose(tx, access, name) for name in sorted(filter(None, (move.topic_id, move.to)))}
+    """Move messages out of a topic made by the classifier; return the topics that have changed, if any."""
+    held = {name: store.hold_mergeable(tx, access, name) for name in sorted(filter(None, (move.topic_id, move.to)))}
     if not held[move.topic_id]:
         return set()
     name = name_of(move.units[0].entry.text)
@@ -68,7 +67,7 @@ def move_messages(tx: Tx, access: Access, move: Move, space_id: str, settings: D
         return set()
     forget_digest(tx, access, "topic", move.topic_id)
     for topic_id in (move.topic_id, to):
-        note_digest(tx, access, "topic", topic_id, int(settings.interval_minutes * MS_PER_MINUTE))
+        note_digest(tx, access, "topic", topic_id, settings)
     for entry in entries_by_id(tx, access, [entry_id for unit in move.units for entry_id in unit.entry_ids]):
         if (entry.topic_id, entry.task_id) == (move.topic_id, None):
             update_entry(tx, access, structs.replace(entry, topic_id=to))
@@ -82,9 +81,9 @@ def join_topics(tx: Tx, access: Access, topic_id: str, other_ids: Sequence[str])
     for other_id in dict.fromkeys(other_ids):
         readable_topic(tx, access, other_id)
         for name in sorted((topic_id, other_id)):
-            store.hold_loose(tx, access, name)
-        if (hindrance := _hindrance(tx, access, topic_id, other_id)) is not None:
-            raise invalid("topicIds", hindrance)
+            store.hold_mergeable(tx, access, name)
+        if (reason := _why_separate(tx, access, topic_id, other_id)) is not None:
+            raise invalid("topicIds", reason)
         forget_digest(tx, access, "topic", topic_id)
         topic = _move(tx, access, topic_id, other_id)
     return topic
@@ -107,8 +106,8 @@ def split_topic(tx: Tx, access: Access, topic_id: str, entry_ids: Sequence[str],
     return made
 
 
-def _hindrance(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
-    """Why a topic cannot be merged into another; None when it can."""
+def _why_separate(tx: Tx, access: Access, topic_id: str, other_id: str) -> str | None:
+    """Why a topic cannot be merged into another; None if it can."""
     if topic_id == other_id:
         return "A topic cannot be merged into itself."
     if not _share_spaces(tx, access, topic_id, other_id):
@@ -137,7 +136,7 @@ def _move(tx: Tx, access: Access, topic_id: str, other_id: str) -> Topic:
 
 
 class Merges:
-    """The topics that a turn of sorting has to group and name again, space by space."""
+    """Groups and names again the topics that a turn has sorted into, space by space."""
 
     def __init__(self, db: Database, access: Access, similarity: Similarity, settings: DigestsSettings) -> None:
         self._db, self._access, self._similarity, self._settings = db, access, similarity, settings
@@ -162,16 +161,16 @@ class Merges:
         """Group the messages of a space if there are enough new ones, and name the topics that changed."""
         topics, units = await self._db.long_read(lambda tx: self._read(tx, space_id, count))
         changed = set[str]()
-        asides = asides_of([unit.entry.text for unit in units])
-        for move in await self._moves(topics, units, asides):
+        social_words = social_words_in([unit.entry.text for unit in units])
+        for move in await self._moves(topics, units, social_words):
             changed |= await self._move(space_id, move)
         for topic_id in sorted(changed):
             await self._db.write(partial(store.learn_again, access=self._access, topic_id=topic_id))
         if units or changed:
-            await self._name(space_id, changed, asides)
+            await self._name(space_id, changed, social_words)
 
     def _read(self, tx: Tx, space_id: str, count: int) -> tuple[dict[str, Candidate], list[Unit]]:
-        """The topics that take part, and their messages; none if it is too soon to group them again."""
+        """The topics to group, and their messages; no messages if it is too soon to group them again."""
         topics = {row.id: row for row in store.topics_of_space(tx, self._access, space_id) if is_groupable(row)}
         if not _is_due(sum((topic.profile or Profile()).lines for topic in topics.values()), count):
             return topics, []
@@ -179,12 +178,12 @@ class Merges:
         return topics, units_of(entries)
 
     async def _moves(
-        self, topics: Mapping[str, Candidate], units: Sequence[Unit], asides: AbstractSet[str]
+        self, topics: Mapping[str, Candidate], units: Sequence[Unit], social_words: AbstractSet[str]
     ) -> list[Move]:  # fmt: skip
-        gists = [" ".join(unit.telling(asides).values()) for unit in units]
+        gists = [" ".join(unit.telling(social_words).values()) for unit in units]
         meanings = await self._similarity.directions(gists) if units else None
-        messages = [unit.message(not topics[unit.entry.topic_id].is_loose, asides) for unit in units]
-        # In a thread: with thousands of messages this takes as long as many turns.
+        messages = [unit.message(not topics[unit.entry.topic_id].is_mergeable, social_words) for unit in units]
+        # In a thread, because thousands of messages take as long as many turns.
         found = await asyncio.to_thread(group_messages, messages, meanings)
         settled = {
             number: topic_id
@@ -201,33 +200,34 @@ class Merges:
         moved = partial(move_messages, move=move, space_id=space_id, settings=self._settings)
         return await self._db.write(partial(moved, access=self._access))
 
-    async def _name(self, space_id: str, changed: set[str], asides: AbstractSet[str]) -> None:
-        """Name the topics that have changed or grown much, by the words that set them apart."""
+    async def _name(self, space_id: str, changed: set[str], social_words: AbstractSet[str]) -> None:
+        """Name the topics that have changed or grown a lot, by their most distinctive words."""
         rows = await self._db.long_read(lambda tx: store.topics_of_space(tx, self._access, space_id))
         weights = Weights([(row.profile or Profile()).words for row in rows])
         for topic in sorted(rows, key=lambda row: row.id):
             profile = topic.profile or Profile()
             is_grown = profile.lines >= thresholds.RENAMED_AT * profile.named
             # A topic with too few messages cannot be named by its words.
-            is_named = topic.is_loose and is_groupable(topic) and profile.lines > limits.CLASSIFIER_FRAGMENT_LINES_MAX
-            name = name_by_words(profile, weights, asides) if is_named and (is_grown or topic.id in changed) else None
-            if name is not None:
+            is_large = profile.lines > limits.CLASSIFIER_FRAGMENT_LINES_MAX
+            if not (is_large and topic.is_mergeable and is_groupable(topic) and (is_grown or topic.id in changed)):
+                continue
+            if (name := name_by_words(profile, weights, social_words)) is not None:
                 await self._db.write(partial(_rename, access=self._access, topic_id=topic.id, name=name))
 
 
 def is_groupable(topic: Candidate) -> bool:
-    """Return whether a topic takes part in grouping; small talk, snoozed topics and those other spaces see do not."""
-    return topic.is_plain and not topic.is_snoozed and topic.name != SMALL_TALK
+    """Return whether a topic is regrouped: not small talk, not snoozed, and visible only in its own space."""
+    return topic.is_in_one_space and not topic.is_snoozed and topic.name != SMALL_TALK
 
 
 def _is_due(messages: int, new: int) -> bool:
-    """Whether there are enough new messages to group all again: a tenth of them."""
+    """Whether there are enough new messages, about a tenth, to group all of them again."""
     step = min(limits.CLASSIFIER_GROUPED_AFTER_MAX, max(1, messages // limits.CLASSIFIER_GROUPED_SHARE))
     return messages // step > (messages - new) // step
 
 
 def _rename(tx: Tx, access: Access, topic_id: str, name: str) -> None:
-    """Name a topic, unless a person has named it or moved something out of it meanwhile."""
-    if store.hold_loose(tx, access, topic_id) and (profile := store.profile_of(tx, access, topic_id)) is not None:
+    """Name a topic, unless a person has named it or sorted something into it or out of it meanwhile."""
+    if store.hold_mergeable(tx, access, topic_id) and (profile := store.profile_of(tx, access, topic_id)) is not None:
         store.save_profile(tx, access, topic_id, structs.replace(profile, named=profile.lines))
         change_topic(tx, access, topic_id, TopicChange(name=name))

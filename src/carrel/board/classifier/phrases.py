@@ -1,12 +1,13 @@
-"""What short phrases in a message mean for where it belongs. Pure, and linear in the text."""
+"""What short phrases in a message say about where it belongs. Pure, and linear in the text."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 
 from carrel.board.classifier import thresholds
 from carrel.board.common_words import FIRST_NAMES, SOCIAL_WORDS
-from carrel.board.profiles import distinctive_words
+from carrel.board.profiles import Profile, Weights, distinctive_words
 from carrel.kernel import clip, one_line
 from carrel.kernel.limits import CLASSIFIER_NAME_CHARS_MAX, SUMMARY_READ_CHARS_MAX, TERSE_CHARS_MAX
 from carrel.search import words_of
@@ -26,7 +27,6 @@ _SOCIAL = frozenset((
     "awesome", "your", "weekend", "was", "the", "guten", "morgen", "tag", "abend", "danke", "vielen", "bitte", "wie",
     "geht's", "geht", "es", "dir", "bis", "später", "tschüss", "moin", "schönen", "schönes", "wochenende", "servus",
 ))  # fmt: skip
-_SOCIAL_WORDS_MAX = 8
 _NEW_TOPIC = re.compile(
     r"\b(?:new|another|different|other|separate) (?:topic|subject|matter|thing)\b|\bsomething (?:else|different)\b|"
     r"\bchange of (?:topic|subject)\b|\bunrelated\b",
@@ -47,7 +47,7 @@ _POLITE = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?\n](?:\s|$)")
-# How people are addressed at the beginning of a message: "Hey Maria,", "Thanks, Jon!", "Wow!".
+# A word that may address somebody at the beginning of a message: "Hey Maria,", "Thanks, Jon!", "Wow!".
 _ADDRESSED = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)?[\s,!.:;-]*")
 _LETTERS = re.compile(r"[^\W\d_]+")
 # "Ada, …", "@Ada …", "hey Ada, …", "hey Ada!" and "…, Ada!"
@@ -63,12 +63,14 @@ def is_terse(text: str) -> bool:
 
 def is_small_talk(text: str) -> bool:
     """Return whether a message is nothing but a greeting, thanks or the like."""
-    words = _WORD.findall(one_line(text[: TERSE_CHARS_MAX * _SOCIAL_WORDS_MAX]).lower())
-    return 0 < len(words) <= _SOCIAL_WORDS_MAX and all(word in _SOCIAL or _is_address(word) for word in words)
+    words = _WORD.findall(one_line(text[: TERSE_CHARS_MAX * thresholds.SMALL_TALK_WORDS_MAX]).lower())
+    return 0 < len(words) <= thresholds.SMALL_TALK_WORDS_MAX and all(
+        word in _SOCIAL or _is_address(word) for word in words
+    )
 
 
 def opens_new_topic(text: str) -> bool:
-    """Return whether a message says that it is about something other than those before it."""
+    """Return whether a message says that it changes the subject."""
     return _NEW_TOPIC.search(text[:SUMMARY_READ_CHARS_MAX]) is not None
 
 
@@ -79,15 +81,22 @@ def task_in(text: str) -> str | None:
 
 
 def name_of(text: str) -> str:
-    """Return a name for the subject of a message: its first sentence with content, without polite phrases.
-
-    A message without content is named by its words.
-    """
+    """Return a name for the subject of a message: its first meaningful sentence, without polite phrases."""
     line = one_line(text[:SUMMARY_READ_CHARS_MAX])
     sentences = (_plain(sentence) for sentence in _SENTENCE_END.split(line))
     said = next((sentence for sentence in sentences if distinctive_words(sentence)), None) or _plain(line) or line
     name = clip(said, CLASSIFIER_NAME_CHARS_MAX)
     return name[:1].upper() + name[1:]
+
+
+def name_by_words(profile: Profile, weights: Weights, social_words: AbstractSet[str]) -> str | None:
+    """Return a name made of a topic's distinctive words; None if no word is in more than one message."""
+    known = {word: count for word, (count, _) in profile.words.items() if count > 1 and word not in social_words}
+    said = {word: count * weights.of(word) ** 2 for word, count in known.items()}
+    ranked = sorted(said, key=lambda word: (-said[word], word))[: thresholds.NAME_WORDS_MAX]
+    chosen = [word for word in ranked if said[word] >= thresholds.NAME_SHARE_MIN * said[ranked[0]]]
+    name = clip(one_line(", ".join(profile.words[word][1] for word in chosen)), CLASSIFIER_NAME_CHARS_MAX)
+    return name[:1].upper() + name[1:] or None
 
 
 def _plain(sentence: str) -> str:
@@ -103,11 +112,11 @@ def _is_address(word: str) -> bool:
     return word in FIRST_NAMES or word in SOCIAL_WORDS
 
 
-def asides_of(texts: Sequence[str]) -> frozenset[str]:
-    """Return the words with which people greet, thank and address one another, in the form of `distinctive_words`.
+def social_words_in(texts: Sequence[str]) -> frozenset[str]:
+    """Return the words with which people greet, thank and address each other, in the form of `distinctive_words`.
 
-    No list has them all, in any language, so they are recognised by their position: greetings and thanks are mostly
-    messages of their own, and the name of somebody who is addressed stands next to a comma or after "@".
+    No list contains all of them in every language, so they are recognised by their position: greetings and thanks are
+    usually messages of their own, and the name of the person addressed is next to a comma or after "@".
     """
     having, aside = Counter[str](), Counter[str]()
     for text in texts:
@@ -115,7 +124,7 @@ def asides_of(texts: Sequence[str]) -> frozenset[str]:
         having.update(words)
         is_alone = len(_LETTERS.findall(text)) <= thresholds.ALONE_WORDS_MAX
         aside.update(words if is_alone else words & set(_called(text)))
-    least = {word: max(thresholds.ASIDES_MIN, thresholds.ASIDES_SHARE * having[word]) for word in aside}
+    least = {word: max(thresholds.SOCIAL_MIN, thresholds.SOCIAL_SHARE * having[word]) for word in aside}
     return frozenset(word for word, count in aside.items() if count >= least[word])
 
 

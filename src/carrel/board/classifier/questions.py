@@ -1,7 +1,7 @@
-"""What a model is asked about a bundle, and what its answer may say. Pure.
+"""What a model is asked about a bundle, and how its answer is read. Pure.
 
-Everything it is shown is material, never an instruction. Its answer can only choose among the topics and tasks that it
-was shown, which are those of the bundle's space, or name new ones; anything else is not accepted.
+It is told to treat everything as material, not as instructions. Its answer may only choose among the topics and tasks
+that it was shown, all of the bundle's space, or name new ones; anything else is rejected.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from carrel.board.classifier.bundles import Bundle
 from carrel.board.classifier.phrases import task_in
-from carrel.board.classifier.rules import Choice, Surroundings, named
+from carrel.board.classifier.rules import Candidates, Choice, named
 from carrel.board.summaries import short
 from carrel.journal import Entry
 from carrel.kernel import clip, limits, one_line
@@ -37,7 +37,7 @@ class _Sorted(Struct, rename="camel"):
 
 
 class Answer(Struct, frozen=True):
-    """Where a model puts a bundle, and a summary for each of the entries that it was shown."""
+    """Where a model sorts a bundle, and a summary of each entry that it was shown."""
 
     choice: Choice
     summaries: tuple[str, ...]
@@ -46,61 +46,61 @@ class Answer(Struct, frozen=True):
 class Question(Struct, frozen=True, kw_only=True):
     """What a model is shown: entries of a bundle, and the topics and tasks that it may choose."""
 
-    around: Surroundings
+    candidates: Candidates
     entries: tuple[Entry, ...]
     asked: tuple[str, ...]
 
     @property
     def text(self) -> str:
         """Return it as one message."""
-        topics = [f"T{n}: {one_line(topic.name)}" for n, topic in enumerate(self.around.topics, 1)]
-        numbers = {topic.id: n for n, topic in enumerate(self.around.topics, 1)}
+        topics = [f"T{n}: {one_line(topic.name)}" for n, topic in enumerate(self.candidates.topics, 1)]
+        numbers = {topic.id: n for n, topic in enumerate(self.candidates.topics, 1)}
         tasks = [
             f"K{n} (of T{numbers[task.topic_id]}): {one_line(task.name)}"
-            for n, task in enumerate(self.around.tasks, 1)
+            for n, task in enumerate(self.candidates.tasks, 1)
             if task.topic_id in numbers
         ]
         said = []
         for n, entry in enumerate(self.entries, 1):
             speaker = entry.provenance.marked("Person" if entry.author_kind == "user" else "Agent")
             said.append(f"{n}. {speaker}: {clip(one_line(entry.content), limits.CLASSIFIER_SHOWN_CHARS_MAX)}")
-        last = self.around.last and numbers.get(self.around.last.topic_id or "")
+        last = self.candidates.last and numbers.get(self.candidates.last.topic_id or "")
         parts = [("Topics", topics), ("Tasks", tasks), ("Last topic of this session", [f"T{last}"] if last else [])]
         return "\n\n".join(f"{title}:\n" + ("\n".join(lines) or "none") for title, lines in (*parts, ("Entries", said)))
 
     def read(self, answer: str) -> Answer:
-        """Return what a model's answer says; ValueError when it is unusable."""
+        """Return what a model's answer says; ValueError if it is unusable."""
         found = msgspec.json.decode(answer[answer.find("{") : answer.rfind("}") + 1], type=_Sorted)
         summaries = tuple(short(text, limits.SUMMARY_CHARS_MAX) for text in found.summaries[: len(self.entries)])
         return Answer(self._choice(found), summaries)
 
     def _choice(self, found: _Sorted) -> Choice:
-        topic = _numbered("T", found.topic, [topic.id for topic in self.around.topics])
+        topic = _numbered("T", found.topic, [topic.id for topic in self.candidates.topics])
         name = clip(one_line(found.new_topic or ""), limits.CLASSIFIER_NAME_CHARS_MAX)
         if topic is None and not name:
             raise ValueError("the answer names no topic")
-        found_topic = Choice(topic_id=topic) if topic is not None else named(name, self.around.topics)
-        task = _numbered("K", found.task, [task.id for task in self.around.tasks])
-        of_topic = {one.id for one in self.around.tasks if one.topic_id == found_topic.topic_id}
+        found_topic = Choice(topic_id=topic) if topic is not None else named(name, self.candidates.topics)
+        task = _numbered("K", found.task, [task.id for task in self.candidates.tasks])
+        of_topic = {one.id for one in self.candidates.tasks if one.topic_id == found_topic.topic_id}
         # A task is created only if a person asks for one, not because a model suggests it.
         wanted = task_in("\n".join(self.asked)) if task is None else None
         return structs.replace(found_topic, task_id=task if task in of_topic else None, new_task=wanted)
 
 
-def question_about(bundle: Bundle, around: Surroundings) -> Question:
-    """Return what a model is asked about a bundle, within the limits; the best candidates come first."""
-    topics = around.topics[: limits.CLASSIFIER_SHOWN_TOPICS_MAX]
+def question_about(bundle: Bundle, candidates: Candidates) -> Question:
+    """Return what a model is asked about a bundle: the best candidates, within the limits."""
+    topics = candidates.topics[: limits.CLASSIFIER_SHOWN_TOPICS_MAX]
     shown = {topic.id for topic in topics}
-    tasks = [task for task in around.tasks if task.topic_id in shown][: limits.CLASSIFIER_SHOWN_TASKS_MAX]
+    tasks = [task for task in candidates.tasks if task.topic_id in shown][: limits.CLASSIFIER_SHOWN_TASKS_MAX]
     return Question(
-        around=Surroundings(topics=topics, tasks=tasks, last=around.last, topic_id=around.topic_id),
+        candidates=Candidates(topics=topics, tasks=tasks, last=candidates.last, topic_id=candidates.topic_id),
         entries=bundle.entries[: limits.CLASSIFIER_SHOWN_ENTRIES_MAX],
         asked=bundle.asked,
     )
 
 
 def _numbered(letter: str, number: str | None, ids: Sequence[str]) -> str | None:
-    """The id with this number; ValueError when there is none."""
+    """The id with this number; ValueError if there is none."""
     if number is None:
         return None
     at = int(number.removeprefix(letter))

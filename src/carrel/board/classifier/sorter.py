@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from carrel.board.classifier import store
 from carrel.board.classifier.bundles import is_request
-from carrel.board.classifier.cases import Case, known_place, read_case
+from carrel.board.classifier.cases import Case, known_location, read_case
 from carrel.board.classifier.merges import Merges
 from carrel.board.classifier.questions import SORTING_INSTRUCTIONS, Answer, question_about
 from carrel.board.classifier.rules import Choice, choose_by_rules
@@ -17,11 +17,11 @@ from carrel.board.filters import ATTEMPTS_EXHAUSTED, UNALLOCATED, Verdict, is_to
 from carrel.board.locations import remember_route
 from carrel.board.model import Location
 from carrel.board.model_calls import Model
-from carrel.board.profiles import Profile, gist
+from carrel.board.profiles import gist
 from carrel.board.summaries import summary_of
 from carrel.gateway import GatewayFault
-from carrel.journal import DEFAULT_SPACE, Entry, entries_by_id, pending_entries, update_entry
-from carrel.kernel import METRICS, MS_PER_MINUTE, Access, elapsed_seconds, limits, log_trouble
+from carrel.journal import Entry, entries_by_id, pending_entries, update_entry
+from carrel.kernel import METRICS, Access, elapsed_seconds, limits, log_trouble
 from carrel.kernel.settings import DigestsSettings, Settings
 from carrel.runs import Rules
 from carrel.search import Similarity
@@ -29,13 +29,11 @@ from carrel.storage import Database, Tx
 from carrel.topics import NewTopic, put_topic
 from carrel.work import NewTask, create_task
 
-_UNALLOCATED: Verdict = ("failed", UNALLOCATED)
-_EXHAUSTED: Verdict = ("failed", ATTEMPTS_EXHAUSTED)
 _log = getLogger("carrel.board")
 
 
-class PlaceChanged(Exception):
-    """The topic that was chosen has been moved or removed meanwhile."""
+class LocationChanged(Exception):
+    """The chosen topic has been moved or removed meanwhile."""
 
 
 def rule_out(tx: Tx, access: Access, case: Case, ruled: Verdict) -> None:
@@ -45,76 +43,74 @@ def rule_out(tx: Tx, access: Access, case: Case, ruled: Verdict) -> None:
 
 
 def give_up(tx: Tx, access: Access, entry_ids: Iterable[str]) -> None:
-    """End entries that could not be sorted in the allowed number of attempts."""
+    """End entries that could not be sorted within the allowed attempts."""
     for entry in entries_by_id(tx, access, entry_ids):
         if entry.classification == "pending":
-            end(tx, access, entry, _EXHAUSTED)
+            end(tx, access, entry, ATTEMPTS_EXHAUSTED)
 
 
 def put(
-    tx: Tx, access: Access, case: Case, place: Location, settings: DigestsSettings, summaries: Sequence[str] = ()
+    tx: Tx, access: Access, case: Case, location: Location, settings: DigestsSettings, summaries: Sequence[str] = ()
 ) -> None:  # fmt: skip
     """Write the location of a bundle."""
-    # Locked before its entries, in the same order as by whoever moves a topic or a task with its entries.
-    places: tuple[tuple[Kind, str | None], ...] = (("topic", place.topic_id), ("task", place.task_id))
-    for kind, item_id in places:
+    # Locked before the entries, in the same order as when a topic or a task is moved with its entries.
+    locations: tuple[tuple[Kind, str | None], ...] = (("topic", location.topic_id), ("task", location.task_id))
+    for kind, item_id in locations:
         if item_id is not None:
-            note_digest(tx, access, kind, item_id, int(settings.interval_minutes * MS_PER_MINUTE))
+            note_digest(tx, access, kind, item_id, settings)
     said = dict(zip((entry.id for entry in case.bundle.entries), summaries, strict=False))
     entries = _still_pending(tx, access, case)
     for entry in entries:
-        _put(tx, access, entry, case, place, said.get(entry.id))
-    if place.topic_id is not None:
-        learn(tx, access, place.topic_id, [entry for entry in entries if is_request(entry) or entry.type == "note"])
+        _put(tx, access, entry, case, location, said.get(entry.id))
+    if location.topic_id is not None:
+        learn(tx, access, location.topic_id, [entry for entry in entries if is_request(entry) or entry.type == "note"])
     request = next((entry for entry in reversed(entries) if is_request(entry) and entry.content.strip()), None)
-    if request is not None and request.session_key is not None and place.topic_id is not None:
+    if request is not None and request.session_key is not None and location.topic_id is not None:
         at = request.seq
-        remember_route(tx, access, request.session_key, place.topic_id, place.task_id, request.content, seq=at)
+        remember_route(tx, access, request.session_key, location.topic_id, location.task_id, request.content, seq=at)
 
 
 def learn(tx: Tx, access: Access, topic_id: str, entries: Sequence[Entry]) -> None:
-    """Add what people have just said in a topic to its profile. The topic is already locked."""
+    """Add people's new messages in a topic to its profile. The topic is already locked."""
     if (known := store.profile_of(tx, access, topic_id)) is None:
-        said = store.said_in_topic(tx, access, topic_id, read=limits.CLASSIFIER_SAID_ENTRIES_READ)
-        store.save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
+        store.save_profile(tx, access, topic_id, store.fresh_profile(tx, access, topic_id))
     elif entries:
         more = known.with_said(entry.content for entry in entries if entry.author_kind == "user")
         store.save_profile(tx, access, topic_id, more)
 
 
 def make(tx: Tx, access: Access, case: Case, choice: Choice, rules: Rules) -> Location:
-    """Return the chosen location and create its topic or task if new; PlaceChanged if it no longer exists."""
+    """Return the chosen location, with its topic or task created if new; LocationChanged if it no longer exists."""
     name, space_id = choice.new_topic or "", case.space_id
     topic_id = choice.topic_id or store.topic_named(tx, access, space_id, name)
     if topic_id is None:
         topic_id = put_topic(tx, access, NewTopic(name=name, space_id=space_id, created_by="classifier"))[0].id
     # An entry is sorted only into its own space, even if the chosen topic has moved since.
     if store.hold_topic(tx, access, topic_id) != space_id:
-        raise PlaceChanged(topic_id)
+        raise LocationChanged(topic_id)
     if choice.new_task is not None:
         new = NewTask(title=choice.new_task, topic_id=topic_id, space_id=space_id)
         return Location(topic_id, create_task(tx, access, new, rules, created_by="classifier").id, space_id)
-    place = known_place(tx, access, topic_id, choice.task_id)
-    return place if place is not None and place.topic_id == topic_id else Location(topic_id, None, space_id)
+    location = known_location(tx, access, topic_id, choice.task_id)
+    return location if location is not None and location.topic_id == topic_id else Location(topic_id, None, space_id)
 
 
 def _still_pending(tx: Tx, access: Access, case: Case) -> list[Entry]:
-    """The entries of a bundle that are still pending; those that a person has placed meanwhile stay there."""
-    places = {entry.id: (entry.topic_id, entry.task_id, entry.space_id) for entry in case.bundle.entries}
-    pending = (entry for entry in entries_by_id(tx, access, places) if entry.classification == "pending")
-    return [entry for entry in pending if (entry.topic_id, entry.task_id, entry.space_id) == places[entry.id]]
+    """The entries of a bundle that are still pending, without those that a person has sorted meanwhile."""
+    locations = {entry.id: (entry.topic_id, entry.task_id, entry.space_id) for entry in case.bundle.entries}
+    pending = (entry for entry in entries_by_id(tx, access, locations) if entry.classification == "pending")
+    return [entry for entry in pending if (entry.topic_id, entry.task_id, entry.space_id) == locations[entry.id]]
 
 
-def _put(tx: Tx, access: Access, entry: Entry, case: Case, place: Location, summary: str | None) -> None:
-    if entry.space_id not in (None, place.space_id) and not case.is_given:
-        end(tx, access, entry, _UNALLOCATED)
+def _put(tx: Tx, access: Access, entry: Entry, case: Case, location: Location, summary: str | None) -> None:
+    if entry.space_id not in (None, location.space_id) and not case.is_given:
+        end(tx, access, entry, UNALLOCATED)
         return
-    space_id = entry.space_id or (None if place.space_id == DEFAULT_SPACE else place.space_id)
     placed = structs.replace(
         entry,
-        topic_id=place.topic_id,
-        task_id=place.task_id,
-        space_id=space_id,
+        topic_id=location.topic_id,
+        task_id=location.task_id,
+        space_id=entry.space_id or location.stored_space_id,
         summary=entry.summary or summary or summary_of(entry.content),
     )
     end(tx, access, placed, (verdict(placed) if is_tool_trace(placed) else None) or ("classified", ""))
@@ -150,7 +146,7 @@ class Sorting:
         self._db = sorter.db
         self._access = access
         self._cycle_id = cycle_id
-        # None after it has failed: the rest would only wait for it in vain.
+        # None after a failure, so that the rest does not wait for it in vain.
         self.model = model
         self._has_model = model is not None
         self._attempts_max = sorter.settings.classifier.attempts_max
@@ -159,7 +155,7 @@ class Sorting:
         self._merges = Merges(sorter.db, access, sorter.similarity, sorter.settings.digests)
 
     async def sort(self, entries_max: int | None) -> bool:
-        """Sort what is pending; return whether something is left that should not wait for the next interval."""
+        """Sort what is pending; return whether there is more that should not wait for the next interval."""
         limit = min(entries_max or limits.CLASSIFIER_ENTRIES_AT_A_TIME, limits.CLASSIFIER_ENTRIES_AT_A_TIME)
         page = await self._db.long_read(lambda tx: pending_entries(tx, self._access, 0, limit=limit))
         begun, tried, ended = elapsed_seconds(), set[str](), 0
@@ -196,46 +192,46 @@ class Sorting:
     async def _end(self, case: Case, *, is_last: bool) -> None:
         if case.ruled is not None:
             await self._db.write(partial(rule_out, access=self._access, case=case, ruled=case.ruled))
-        elif case.place is not None:
+        elif case.location is not None:
             await self._db.write(lambda tx: self._follow(tx, case))
-        elif case.around is not None:
+        elif case.candidates is not None:
             await self._choose(case, is_last=is_last)
         elif is_last:
-            await self._db.write(lambda tx: rule_out(tx, self._access, case, _UNALLOCATED))
+            await self._db.write(lambda tx: rule_out(tx, self._access, case, UNALLOCATED))
         else:
-            raise Undecided("what it follows has no place yet")
+            raise Undecided("the entry before it has no location yet")
 
     def _follow(self, tx: Tx, case: Case) -> None:
-        assert case.place is not None
-        place = known_place(tx, self._access, case.place.topic_id, case.place.task_id)
-        if place is None:
-            raise PlaceChanged("what it follows is gone")
-        put(tx, self._access, case, place, self._sorter.settings.digests)
+        assert case.location is not None
+        location = known_location(tx, self._access, case.location.topic_id, case.location.task_id)
+        if location is None:
+            raise LocationChanged("the location of the entry before it is gone")
+        put(tx, self._access, case, location, self._sorter.settings.digests)
 
     async def _choose(self, case: Case, *, is_last: bool) -> None:
-        asks = self._has_model and case.needs_thought and not is_last and self._asked < self._calls_max
+        asks = self._has_model and case.needs_model and not is_last and self._asked < self._calls_max
         answer = await self._by_model(case) if asks else await self._by_rules(case)
 
         def work(tx: Tx) -> None:
-            place = make(tx, self._access, case, answer.choice, self._sorter.rules)
-            put(tx, self._access, case, place, self._sorter.settings.digests, answer.summaries)
+            location = make(tx, self._access, case, answer.choice, self._sorter.rules)
+            put(tx, self._access, case, location, self._sorter.settings.digests, answer.summaries)
 
         await self._db.write(work)
         self._merges.note(case)
 
     async def _by_rules(self, case: Case) -> Answer:
-        assert case.around is not None
-        asked, candidates = case.bundle.asked, [*case.around.topics, *case.around.tasks]
-        recent, text = gist("\n".join(case.around.recent)), gist("\n".join(asked))
-        near = await self._sorter.similarity.of(text, [recent, *(candidate.known_by.text for candidate in candidates)])
-        meanings = dict(zip((candidate.id for candidate in candidates), near[1:], strict=False))
-        return Answer(choose_by_rules(asked, case.around, meanings, near[0] if near and recent else None), ())
+        assert case.candidates is not None
+        asked, known = case.bundle.asked, [*case.candidates.topics, *case.candidates.tasks]
+        recent, text = gist("\n".join(case.candidates.recent)), gist("\n".join(asked))
+        near = await self._sorter.similarity.of(text, [recent, *(candidate.full_profile.text for candidate in known)])
+        meanings = dict(zip((candidate.id for candidate in known), near[1:], strict=False))
+        return Answer(choose_by_rules(asked, case.candidates, meanings, near[0] if near and recent else None), ())
 
     async def _by_model(self, case: Case) -> Answer:
-        assert case.around is not None
+        assert case.candidates is not None
         if self.model is None:
             raise Undecided("the model does not answer")
-        question = question_about(case.bundle, case.around)
+        question = question_about(case.bundle, case.candidates)
         self._asked += 1
         try:
             name = f"{self._cycle_id}:{self._asked}"

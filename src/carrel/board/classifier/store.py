@@ -1,4 +1,4 @@
-"""The SQL of sorting: whose turn it is, what a bundle can be sorted into, and what topics are recognised by."""
+"""The SQL of sorting: the turns of accounts, the candidates for a bundle, and the profiles of topics."""
 
 from collections.abc import Iterable, Sequence
 from operator import itemgetter
@@ -6,7 +6,7 @@ from operator import itemgetter
 import msgspec
 from msgspec import Struct
 
-from carrel.board.classifier.moves import SaidEntry
+from carrel.board.classifier.moves import TopicEntry
 from carrel.board.classifier.rules import Candidate, TaskCandidate
 from carrel.board.profiles import Profile
 from carrel.journal import Entry, entries_by_id, json_text
@@ -26,6 +26,7 @@ _DIGESTS = (
 )
 _words = msgspec.json.Decoder(dict[str, tuple[int, str]]).decode
 _OF_TOPIC = "account_id = :account AND topic_id = :topic_id"
+_BY_PERSON = "author_kind = 'user' AND (role = 'user' OR type = 'note')"
 
 
 class Cycle(Struct, frozen=True):
@@ -38,7 +39,7 @@ class Cycle(Struct, frozen=True):
 
 
 class EntryLocation(Struct, frozen=True):
-    """Where an entry is, and whether that is settled."""
+    """The location of an entry, and whether it is final."""
 
     topic_id: str | None
     task_id: str | None
@@ -52,12 +53,12 @@ def accounts_due(tx: Tx, upto: int, limit: int, *, digests: bool) -> list[str]:
 
 
 def next_cycle_due(tx: Tx) -> int | None:
-    """Return when the next account's turn comes; None when none is known."""
+    """Return when the next account's turn comes; None if there is none."""
     return tx.value("SELECT min(due_at) FROM classifier_cycles WHERE due_at > :now", now=tx.now)
 
 
 def take_cycle(tx: Tx, access: Access, cycle_id: str, until: int) -> Cycle | None:
-    """Take an account's turn; None when another server was faster."""
+    """Take an account's turn; None if another server was faster."""
     sql = (
         "INSERT INTO classifier_cycles (account_id, cycle_id, due_at) VALUES (:account, :cycle_id, :until) "
         "ON CONFLICT (account_id) DO UPDATE SET due_at = :until, cycle_id = COALESCE(classifier_cycles.cycle_id, "
@@ -123,7 +124,7 @@ def conversation_around(tx: Tx, access: Access, entry: Entry, *, count: int) -> 
 
 
 def hold_topic(tx: Tx, access: Access, topic_id: str) -> str | None:
-    """Lock a topic and return its space; None when it is gone."""
+    """Lock a topic and return its space; None if it is gone."""
     sql = "SELECT space_id FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
     return tx.value(sql, access, id=topic_id)
 
@@ -138,7 +139,7 @@ def topic_named(tx: Tx, access: Access, space_id: str, name: str) -> str | None:
 
 
 def open_tasks_of(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str]) -> list[TaskCandidate]:
-    """Return the open tasks of topics, as far as they belong to the same space, newest change first."""
+    """Return the open tasks of topics in the same space, newest change first."""
     if not topic_ids:
         return []
     listed, names = in_list("topic", topic_ids)
@@ -153,7 +154,7 @@ def open_tasks_of(tx: Tx, access: Access, space_id: str, topic_ids: Sequence[str
     return [TaskCandidate(id=row[0], name=row[1], description=row[2], topic_id=row[3]) for row in rows]
 
 
-def place_of_run(tx: Tx, access: Access, run_id: str) -> EntryLocation | None:
+def location_of_run(tx: Tx, access: Access, run_id: str) -> EntryLocation | None:
     """Return the location of a run's message; None if there is none, or it is gone."""
     sql = (
         "SELECT topic_id, task_id, classification FROM entries WHERE account_id = :account AND run_id = :run_id "
@@ -164,7 +165,6 @@ def place_of_run(tx: Tx, access: Access, run_id: str) -> EntryLocation | None:
 
 
 def parent_of_run(tx: Tx, access: Access, run_id: str) -> str | None:
-    """Return the run that caused another."""
     return tx.value("SELECT parent_run_id FROM runs WHERE account_id = :account AND id = :id", access, id=run_id)
 
 
@@ -178,7 +178,7 @@ def spawning_run(tx: Tx, access: Access, key: str) -> str | None:
 
 
 def asked_before_spawn(tx: Tx, access: Access, child_key: str) -> EntryLocation | None:
-    """Return where the newest message of a person went before the entry that reports a foreign session's spawn."""
+    """Return the location of the last message before the entry that reports a foreign session's spawn."""
     sql = (
         "SELECT e.topic_id, e.task_id, e.classification FROM spawn_links l "
         "JOIN entries s ON s.account_id = :account AND s.id = l.entry_id "
@@ -219,8 +219,8 @@ def topics_of_space(tx: Tx, access: Access, space_id: str) -> list[Candidate]:
             description=row[2],
             is_snoozed=row[3] == "snoozed",
             profile=None if row[4] is None else Profile(row[4], _words(row[5]), row[6]),
-            is_plain=row[7] == "[]",
-            is_loose=bool(row[8]),
+            is_in_one_space=row[7] == "[]",
+            is_mergeable=bool(row[8]),
         )
         for row in tx.all(sql, access, space_id=space_id, chars=chars, limit=limit)
     ]
@@ -233,7 +233,7 @@ def profile_of(tx: Tx, access: Access, topic_id: str) -> Profile | None:
 
 
 def save_profile(tx: Tx, access: Access, topic_id: str, profile: Profile) -> None:
-    """Write the profile of a topic, which must be locked, so that nobody deletes the profile's entries meanwhile."""
+    """Write the profile of a topic, which must be locked so that nobody deletes its entries meanwhile."""
     sql = (
         "INSERT INTO topic_profiles (account_id, topic_id, lines, named, words) "
         "VALUES (:account, :topic_id, :lines, :named, :words) ON CONFLICT (account_id, topic_id) DO UPDATE "
@@ -243,42 +243,42 @@ def save_profile(tx: Tx, access: Access, topic_id: str, profile: Profile) -> Non
     tx.run(sql, access, topic_id=topic_id, lines=profile.lines, named=profile.named, words=words)
 
 
-def said_in_topic(tx: Tx, access: Access, topic_id: str, *, read: int) -> list[str]:
-    """Return what people said among the newest entries of a topic, newest first."""
-    said = "substr(content, 1, :chars), role, author_kind, type"
+def fresh_profile(tx: Tx, access: Access, topic_id: str, *, read: int = limits.CLASSIFIER_SAID_ENTRIES_READ) -> Profile:
+    """Return a profile made from what people said among the newest entries of a topic."""
+    said = f"substr(content, 1, :chars), {_BY_PERSON}"
     sql = f"SELECT {said} FROM entries WHERE {_OF_TOPIC} ORDER BY seq DESC LIMIT :read"
     rows = tx.all(sql, access, topic_id=topic_id, chars=limits.CLASSIFIER_SAID_CHARS_MAX, read=read)
-    return [row[0] for row in rows if row[2] == "user" and (row[1] == "user" or row[3] == "note")]
+    return Profile().with_said(text for text, is_by_person in reversed(rows) if is_by_person)
 
 
-def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: int) -> list[SaidEntry]:
-    """Return the newest entries of topics, by chat and number; entries with a task count as given, and stay."""
+def said_in_topics(tx: Tx, access: Access, topic_ids: Sequence[str], *, limit: int) -> list[TopicEntry]:
+    """Return the newest entries of topics, by chat and number; entries of a task count as given, so they stay."""
     if not topic_ids:
         return []
     listed, names = in_list("topic", topic_ids)
     sql = (
         "SELECT id, topic_id, COALESCE(key, bucket, id), created_at, substr(content, 1, :chars), "
-        "author_kind = 'user' AND (role = 'user' OR type = 'note'), "
+        f"{_BY_PERSON}, "
         "task_id IS NOT NULL OR COALESCE(source, '') LIKE '%boardScopeTopicId%', seq "
         f"FROM entries WHERE account_id = :account AND topic_id IN ({listed}) "
         "ORDER BY seq DESC LIMIT :limit"
     )
     rows = tx.all(sql, access, chars=limits.CLASSIFIER_SAID_CHARS_MAX * 2, limit=limit, **names)
     return [
-        SaidEntry(entry_id, topic_id, chat, at, text, bool(is_persons), bool(is_given))
-        for entry_id, topic_id, chat, at, text, is_persons, is_given, _ in sorted(rows, key=itemgetter(2, 7))
+        TopicEntry(entry_id, topic_id, chat, at, text, bool(is_by_person), bool(is_given))
+        for entry_id, topic_id, chat, at, text, is_by_person, is_given, _ in sorted(rows, key=itemgetter(2, 7))
     ]
 
 
 def learn_again(tx: Tx, access: Access, topic_id: str) -> None:
     """Rebuild a topic's profile from its present entries."""
     if hold_topic(tx, access, topic_id) is not None:
-        said = said_in_topic(tx, access, topic_id, read=limits.CLASSIFIER_MERGED_ENTRIES_MAX)
-        save_profile(tx, access, topic_id, Profile().with_said(reversed(said)))
+        profile = fresh_profile(tx, access, topic_id, read=limits.CLASSIFIER_MERGED_ENTRIES_MAX)
+        save_profile(tx, access, topic_id, profile)
 
 
-def hold_loose(tx: Tx, access: Access, topic_id: str) -> bool:
-    """Lock a topic; return whether the classifier may still rename it and merge it into another."""
+def hold_mergeable(tx: Tx, access: Access, topic_id: str) -> bool:
+    """Lock a topic; return whether the classifier may still rename or merge it."""
     loose = "created_by = 'classifier' AND curated = 0"
     sql = f"SELECT {loose} FROM topics WHERE account_id = :account AND id = :id FOR NO KEY UPDATE"
     return bool(tx.value(sql, access, id=topic_id))

@@ -102,7 +102,7 @@ def list_memory(call: Call[None, MemoryQuery], tx: LongTx, access: Access) -> Me
     position = read_cursor(query.cursor, tuple[str])
     reader = _chain(tx, access, query) if scope is None else reader_within(tx, access, scope, query.agent_id)
     before = position[0] if position else None
-    found = memories_listed(tx, access, reader.places(), kind=query.type, before=before, limit=limit + 1)
+    found = memories_listed(tx, access, reader.scope_keys(), kind=query.type, before=before, limit=limit + 1)
     page, following = cut(found, limit, lambda memory: (memory.id,))
     return MemoryList(
         chain=[str(scope) for scope in reader.chain],

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from carrel.board import BoardQuery, SearchShape, board_search, place_of_search, search_shape
+from carrel.board import BoardQuery, SearchShape, board_search, scope_of_search, search_shape
 from carrel.kernel import Input, Shape, invalid
 from carrel.kernel.fields import SOME_TEXT, AnySession, Id, checked
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SHOWN_CHARS_MAX
@@ -51,7 +51,7 @@ async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
     """Search topics, tasks, entries and notes by words and by meaning, within what the caller may see."""
     asked = call.query
     session, scope = await call.read(
-        lambda tx, access: place_of_search(
+        lambda tx, access: scope_of_search(
             tx,
             access,
             session_key=asked.session_key,
