@@ -8,7 +8,7 @@ from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
 from carrel.sessions import LaneFilter, find_lane, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.fields import Reference
 from carrel.surfaces.api.sessions.changes import Channel, ClientId
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shapes
@@ -44,13 +44,13 @@ class ActiveSession(Shape, frozen=True, kw_only=True):
     source: Literal["pointer", "repaired", "default"]
 
 
-@endpoint("GET", "/api/sessions/active", answers={200: ActiveSession}, query=ActiveQuery)
+@endpoint("GET", "/api/sessions/active")
 def read_active(call: Call[None, ActiveQuery], tx: Tx, access: Access) -> ActiveSession:
     """Get the active session of a client; if there is none, a new key that its first message will create."""
     return _active(call.services, call.query, tx, access)
 
 
-@endpoint("POST", "/api/sessions/active", answers={200: ActiveSession}, who=PEOPLE, body=ActiveChoice)
+@endpoint("POST", "/api/sessions/active", who=PEOPLE)
 def choose_active(call: Call[ActiveChoice, NoQuery], tx: Tx, access: Access) -> ActiveSession:
     """Make a session the active one of a client."""
     choice = call.body
@@ -60,7 +60,7 @@ def choose_active(call: Call[ActiveChoice, NoQuery], tx: Tx, access: Access) -> 
     return _active(call.services, choice, tx, access)
 
 
-@endpoint("GET", "/api/sessions/recent", answers={200: one("sessions", list[SessionShape])}, query=RecentQuery)
+@endpoint("GET", "/api/sessions/recent", "sessions", tool="sessions_list")
 def read_recent(call: Call[None, RecentQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the caller's latest chats on a channel, newest first."""
     limit = clamp(call.query.limit, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX)

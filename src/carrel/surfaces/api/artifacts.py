@@ -7,7 +7,7 @@ from carrel.monitoring import visible_run
 from carrel.records import ArtifactFields, ArtifactFile, artifact_files, artifacts_of, run_of_artifact
 from carrel.storage import LongTx
 from carrel.surfaces.api.attachments import download
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 
 
 class ArtifactShape(ArtifactFields, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class ArtifactShape(ArtifactFields, frozen=True, kw_only=True):
     added_at: str
 
 
-@endpoint("GET", "/api/runs/{id}/artifacts", answers={200: one("artifacts", list[ArtifactShape])})
+@endpoint("GET", "/api/runs/{id}/artifacts", "artifacts")
 def list_artifacts(call: Call[None, NoQuery], tx: LongTx, access: Access) -> list[ArtifactShape]:
     """List what the agent of a run added to it."""
     return [_shape(file) for file in _files(tx, access, call.path("id"))]

@@ -8,13 +8,11 @@ from carrel.board import read_file
 from carrel.kernel import PEOPLE, Access, NewAttachment
 from carrel.records import FileShape, keep_file
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.work import actor_of
 
 
-@endpoint(
-    "POST", "/api/attachments", answers={201: one("attachment", FileShape)}, who=PEOPLE, file="file", creates=True
-)
+@endpoint("POST", "/api/attachments", "attachment", who=PEOPLE, file="file", creates=True)
 def upload_attachment(call: Call[NewAttachment, NoQuery], tx: Tx, access: Access) -> FileShape:
     """Send a file, to be named in the message or entry that it belongs to; without one it is deleted after a day."""
     return keep_file(tx, access, call.body, actor_of(tx, access).party_id)

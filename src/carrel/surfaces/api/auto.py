@@ -9,7 +9,7 @@ from carrel.kernel.fields import Id, Text
 from carrel.kernel.limits import AUTO_INTERVAL_SECONDS_MAX, LIST_ROWS_MAX
 from carrel.modes import AutoShape, NewAutoRun, auto_runs_of_session, auto_shape, find_auto_run, start_auto, stop_auto
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.session_ids import OfSession, required, session_named
 
 
@@ -41,7 +41,7 @@ class AutoRunList(Shape, frozen=True, kw_only=True):
     runs: list[AutoShape]
 
 
-@endpoint("GET", "/api/auto/runs", answers={200: AutoRunList}, query=AutoRunsQuery)
+@endpoint("GET", "/api/auto/runs")
 def list_auto_runs(call: Call[None, AutoRunsQuery], tx: Tx, access: Access) -> AutoRunList:
     """List the auto runs of a session, newest first."""
     key = session_named(tx, access, required(call.query.session_id))
@@ -49,16 +49,15 @@ def list_auto_runs(call: Call[None, AutoRunsQuery], tx: Tx, access: Access) -> A
     return AutoRunList(session_id=key.conversation, runs=[auto_shape(auto) for auto in found])
 
 
-@endpoint("POST", "/api/auto/start", answers={201: one("run", AutoShape)}, who=PEOPLE, body=AutoStart, creates=True)
+@endpoint("POST", "/api/auto/start", "run", who=PEOPLE, creates=True, new_work=True)
 def start_auto_run(call: Call[AutoStart, NoQuery], tx: Tx, access: Access) -> AutoShape:
     """Let a session's agent work by itself, one tick after another, until its task or goal is done."""
-    call.services.refuse_when_draining()
     new = structs.asdict(call.body)
     key = session_named(tx, access, required(new.pop("session_id")))
     return auto_shape(start_auto(tx, access, NewAutoRun(key=key, **new), call.services.rules))
 
 
-@endpoint("POST", "/api/auto/stop", answers={200: one("stopped", list[str])}, who=PEOPLE, body=AutoStop)
+@endpoint("POST", "/api/auto/stop", "stopped", who=PEOPLE)
 def stop_auto_runs(call: Call[AutoStop, NoQuery], tx: Tx, access: Access) -> list[str]:
     """Stop an auto run, or all of a session; one whose tick is working stops with it."""
     body = call.body
@@ -70,7 +69,7 @@ def stop_auto_runs(call: Call[AutoStop, NoQuery], tx: Tx, access: Access) -> lis
     return stop_auto(tx, access, auto_run_id=found.id)
 
 
-@endpoint("GET", "/api/auto/runs/{id}", answers={200: one("run", AutoShape)})
+@endpoint("GET", "/api/auto/runs/{id}", "run")
 def show_auto_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> AutoShape:
     """Get an auto run."""
     return auto_shape(find_auto_run(tx, access, call.path("id")))

@@ -63,7 +63,7 @@ class Changes(Shape, frozen=True, kw_only=True):
     left: Departed
 
 
-@endpoint("GET", "/api/changes", answers={200: Changes}, query=ChangesQuery)
+@endpoint("GET", "/api/changes", tool="clawboard_get_log")
 def list_changes(call: Call[None, ChangesQuery], tx: LongTx, access: Access) -> Changes:
     """List what has changed since a sequence number; `reset` tells the client to start over."""
     query, limit = call.query, clamp(call.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)

@@ -83,7 +83,7 @@ class KnownCommands(Shape, frozen=True, kw_only=True):
     commands: tuple[KnownCommand, ...]
 
 
-@endpoint("GET", "/api/commands", answers={200: KnownCommands}, who=PEOPLE)
+@endpoint("GET", "/api/commands", who=PEOPLE)
 async def list_commands(call: Call[None, NoQuery]) -> KnownCommands:
     """List the slash commands of chats."""
     return KnownCommands(
@@ -91,8 +91,10 @@ async def list_commands(call: Call[None, NoQuery]) -> KnownCommands:
     )
 
 
-@endpoint("POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, body=ChatLine, creates=True)
-async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
+@endpoint(
+    "POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, creates=True, tool="sessions_send"
+)
+async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply[ChatAccepted | CommandAnswer]:
     """Send a message to a chat, answer a question that was asked in it, or run a command."""
     received = await send_line(
         call.services, call.access, call.body, lambda tx, received: call.promise(tx, _reply(received))
@@ -100,7 +102,7 @@ async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
     return _reply(received)
 
 
-def _reply(received: Received) -> Reply:
+def _reply(received: Received) -> Reply[ChatAccepted | CommandAnswer]:
     names = {"session_id": received.key.conversation, "session_key": str(received.key)}
     if received.done is not None:
         return Reply(200, CommandAnswer(command=received.done.command, reply=received.done.reply, **names))

@@ -228,20 +228,20 @@ def _readiness(call: Call[None, NoQuery]) -> Readiness:
     return found
 
 
-@endpoint("GET", "/healthz", answers={200: Alive}, who=OPEN)
+@endpoint("GET", "/healthz", who=OPEN)
 async def show_alive(call: Call[None, NoQuery]) -> Alive:
     """Check whether the server is alive."""
     return Alive(status="ok", version=call.services.version)
 
 
-@endpoint("GET", "/readyz", answers={200: Ready, 503: Ready}, who=OPEN)
-async def show_ready(call: Call[None, NoQuery]) -> Reply:
+@endpoint("GET", "/readyz", also=503, who=OPEN)
+async def show_ready(call: Call[None, NoQuery]) -> Reply[Ready]:
     """Check whether the server should receive requests."""
     ready = await _readiness(call).check()
     return Reply(200 if ready.status == "ready" else 503, ready)
 
 
-@endpoint("GET", "/api/health", answers={200: Health})
+@endpoint("GET", "/api/health")
 async def show_health(call: Call[None, NoQuery]) -> Health:
     """Get the state of the server and of the lanes that the caller may see."""
     ready = await _readiness(call).check()
@@ -322,7 +322,7 @@ def require_operator(access: Access) -> None:
         raise Refusal(Code.FORBIDDEN, "Only the owner of the account 'default' may do this.")
 
 
-@endpoint("GET", "/api/settings", answers={200: SettingsShown}, who=OWNER)
+@endpoint("GET", "/api/settings", who=OWNER)
 async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
     """List the settings of this server and where each comes from."""
     require_operator(call.access)
@@ -330,7 +330,7 @@ async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
 
 
 @endpoint("POST", "/api/settings/reload", answers={200: Reloaded, 422: ErrorBody}, who=OWNER)
-async def reload_settings(call: Call[None, NoQuery]) -> Reloaded | Reply:
+async def reload_settings(call: Call[None, NoQuery]) -> Reloaded | Reply[ErrorBody]:
     """Read the settings again and take up what needs no restart; if they are wrong, nothing changes."""
     require_operator(call.access)
     try:

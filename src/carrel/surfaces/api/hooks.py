@@ -49,7 +49,7 @@ class HookAccepted(Shape, frozen=True, kw_only=True):
     session_key: str
 
 
-@endpoint("POST", "/api/hooks/agent", answers={202: HookAccepted}, who=_PROGRAMS, body=HookMessage, creates=True)
+@endpoint("POST", "/api/hooks/agent", status=202, who=_PROGRAMS, creates=True, tool="sessions_send")
 def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> HookAccepted:
     """Hand a message to an agent, in a session of its own unless the settings let programs name one."""
     new, services = call.body, call.services
@@ -62,7 +62,7 @@ def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> Hook
     return HookAccepted(run_id=run.id, session_key=run.key)
 
 
-@endpoint("POST", "/api/hooks/wake", answers={202: HookAccepted}, who=_PROGRAMS, body=WakeText, creates=True)
+@endpoint("POST", "/api/hooks/wake", status=202, who=_PROGRAMS, creates=True, tool="sessions_send")
 def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> HookAccepted:
     """Wake an agent in its main lane with a text."""
     require_hooks(call.services.settings.hooks)
@@ -77,7 +77,7 @@ def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> HookAcce
     return HookAccepted(run_id=run.id, session_key=run.key)
 
 
-@endpoint("POST", "/api/hooks/claude", answers={200: ClaudeAnswer}, who=PEOPLE, body=ClaudeEvent)
+@endpoint("POST", "/api/hooks/claude", who=PEOPLE)
 async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
     """Record an event of Claude Code, as its hooks send it; a prompt is answered with the context of its session."""
     require_hooks(call.services.settings.hooks)

@@ -31,7 +31,7 @@ from carrel.kernel import PEOPLE, Access, Grammar, Input, Shape, invalid, limits
 from carrel.kernel.fields import AnySession, Cursor, Moment, Name, Text, at_most, up_to
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one
 from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.surfaces.http.services import Services
 
@@ -127,13 +127,13 @@ class Accepted(Shape, frozen=True, kw_only=True):
     ingest_ids: list[str]
 
 
-@endpoint("GET", "/api/log", answers={200: page_of("logs", LogShape)}, query=LogQuery)
+@endpoint("GET", "/api/log", "logs", tool="clawboard_get_log")
 def list_log(call: Call[None, LogQuery], tx: LongTx, access: Access) -> Page[LogShape]:
     """List the entries that the caller may see, newest first."""
     return _listed(call.query, call.query.type, tx, access)
 
 
-@endpoint("GET", "/api/notes", answers={200: page_of("logs", LogShape)}, query=NotesQuery)
+@endpoint("GET", "/api/notes", "logs", tool="clawboard_get_log")
 def list_notes(call: Call[None, NotesQuery], tx: LongTx, access: Access) -> Page[LogShape]:
     """List the notes that the caller may see, newest first."""
     return _listed(call.query, "note", tx, access)
@@ -170,19 +170,23 @@ def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogF
     )
 
 
-@endpoint("POST", "/api/log", answers={201: one("log", LogShape), 200: KnownLog}, body=LogBody, creates=True)
-def send_log(call: Call[LogBody, NoQuery], tx: Tx, access: Access) -> Reply:
+@endpoint(
+    "POST", "/api/log", answers={201: one("log", LogShape), 200: KnownLog}, creates=True, tool="clawboard_create_note"
+)
+def send_log(call: Call[LogBody, NoQuery], tx: Tx, access: Access) -> Reply[dict[str, Any] | KnownLog]:
     """Store an entry; one that was sent before is answered with the stored one."""
     return _sent(call.services, _new_log(call.body), tx, access)
 
 
-@endpoint("POST", "/api/notes", answers={201: one("log", LogShape), 200: KnownLog}, body=NotesBody, creates=True)
-def send_note(call: Call[NotesBody, NoQuery], tx: Tx, access: Access) -> Reply:
+@endpoint(
+    "POST", "/api/notes", answers={201: one("log", LogShape), 200: KnownLog}, creates=True, tool="clawboard_create_note"
+)
+def send_note(call: Call[NotesBody, NoQuery], tx: Tx, access: Access) -> Reply[dict[str, Any] | KnownLog]:
     """Store a note."""
     return _sent(call.services, _new_log(call.body), tx, access)
 
 
-def _sent(services: Services, log: NewLog, tx: Tx, access: Access) -> Reply:
+def _sent(services: Services, log: NewLog, tx: Tx, access: Access) -> Reply[dict[str, Any] | KnownLog]:
     if is_unrecorded(log, services.settings.intake):
         return Reply(200, KnownLog(log=None, ignored=True))
     recorded = record(tx, access, log)
@@ -190,7 +194,7 @@ def _sent(services: Services, log: NewLog, tx: Tx, access: Access) -> Reply:
     return Reply(200, KnownLog(log=stored, duplicate=True)) if recorded.is_duplicate else Reply(201, stored)
 
 
-@endpoint("POST", "/api/ingest", answers={202: Accepted}, body=IngestBody, creates=True)
+@endpoint("POST", "/api/ingest", status=202, creates=True, tool="clawboard_create_note")
 def ingest(call: Call[IngestBody, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Accept one or more entries, all or none, and store them soon after, in their order."""
     body = call.body
@@ -212,20 +216,20 @@ def _new_log(body: LogBody | NotesBody) -> NewLog:
     return NewLog(related_id=fields.pop("related_log_id"), **fields)
 
 
-@endpoint("GET", "/api/log/{id}", answers={200: one("log", LogShape)}, query=RawQuery)
+@endpoint("GET", "/api/log/{id}", "log", tool="clawboard_get_log")
 def show_log(call: Call[None, RawQuery], tx: Tx, access: Access) -> LogShape:
     """Get an entry."""
     entry = readable_entry(tx, access, call.path("id"))
     return log_shapes(tx, access, [entry], raw=call.query.include_raw)[0]
 
 
-@endpoint("PATCH", "/api/log/{id}", answers={200: one("log", LogShape)}, who=PEOPLE, body=LogChange)
+@endpoint("PATCH", "/api/log/{id}", "log", who=PEOPLE)
 def patch_log(call: Call[LogChange, NoQuery], tx: Tx, access: Access) -> LogShape:
     """Change what an entry says, or where it belongs."""
     return log_shapes(tx, access, [change_entry(tx, access, call.path("id"), call.body)])[0]
 
 
-@endpoint("DELETE", "/api/log/{id}", answers={204: None}, who=PEOPLE)
+@endpoint("DELETE", "/api/log/{id}", who=PEOPLE)
 def remove_log(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Delete an entry."""
     delete_entry(tx, access, call.path("id"))

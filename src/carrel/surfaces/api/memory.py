@@ -29,7 +29,7 @@ from carrel.memory import (
 )
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
 from carrel.tools import reader_named, reader_within, visible_memory
 
@@ -95,7 +95,7 @@ class FoundMemories(Shape, frozen=True, kw_only=True):
     items: list[FoundShape]
 
 
-@endpoint("GET", "/api/memory", answers={200: MemoryList}, query=MemoryQuery)
+@endpoint("GET", "/api/memory", tool="memory_search")
 def list_memory(call: Call[None, MemoryQuery], tx: LongTx, access: Access) -> MemoryList:
     """List the memories of a scope, or of a session with its goal and task, newest first."""
     query, scope, limit = call.query, call.query.scope, clamp(call.query.limit)
@@ -112,7 +112,7 @@ def list_memory(call: Call[None, MemoryQuery], tx: LongTx, access: Access) -> Me
     )
 
 
-@endpoint("GET", "/api/memory/search", answers={200: FoundMemories}, query=SearchQuery)
+@endpoint("GET", "/api/memory/search", tool="memory_search")
 def search_memory(call: Call[None, SearchQuery], tx: LongTx, access: Access) -> FoundMemories:
     """Find the memories of a session, its goal and its task by words, best first."""
     query, limit = call.query, clamp(call.query.limit, MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX)
@@ -122,7 +122,7 @@ def search_memory(call: Call[None, SearchQuery], tx: LongTx, access: Access) -> 
     return FoundMemories(chain=[str(scope) for scope in reader.chain], items=best)
 
 
-@endpoint("POST", "/api/memory", answers={201: one("item", MemoryShape)}, who=PEOPLE, body=MemoryBody, creates=True)
+@endpoint("POST", "/api/memory", "item", who=PEOPLE, creates=True, tool="memory_add")
 def keep_memory(call: Call[MemoryBody, NoQuery], tx: Tx, access: Access) -> MemoryShape:
     """Keep a memory in a session, a goal or a task; `global` is reached by promoting one."""
     new = structs.asdict(call.body)
@@ -130,19 +130,19 @@ def keep_memory(call: Call[MemoryBody, NoQuery], tx: Tx, access: Access) -> Memo
     return memory_shape(keep(tx, access, reader.chain[0], reader.agent_id, NewMemory(**new)))
 
 
-@endpoint("PATCH", "/api/memory/{id}", answers={200: one("item", MemoryShape)}, who=PEOPLE, body=MemoryChange)
+@endpoint("PATCH", "/api/memory/{id}", "item", who=PEOPLE, tool="memory_update")
 def patch_memory(call: Call[MemoryChange, NoQuery], tx: Tx, access: Access) -> MemoryShape:
     """Change a memory that is not global."""
     return memory_shape(change(tx, access, visible_memory(tx, access, call.path("id"), hold=True), call.body))
 
 
-@endpoint("DELETE", "/api/memory/{id}", answers={204: None}, who=PEOPLE)
+@endpoint("DELETE", "/api/memory/{id}", who=PEOPLE, tool="memory_forget")
 def forget_memory(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Forget a memory, global ones included."""
     forget(tx, access, visible_memory(tx, access, call.path("id"), hold=True))
 
 
-@endpoint("POST", "/api/memory/{id}/promote", answers={201: PromotedMemory}, who=PEOPLE, body=PromoteBody, creates=True)
+@endpoint("POST", "/api/memory/{id}/promote", who=PEOPLE, creates=True, tool="memory_promote")
 def promote_memory(call: Call[PromoteBody, NoQuery], tx: Tx, access: Access) -> PromotedMemory:
     """Let every session of the account know a memory."""
     memory = visible_memory(tx, access, call.path("id"))
@@ -150,7 +150,7 @@ def promote_memory(call: Call[PromoteBody, NoQuery], tx: Tx, access: Access) -> 
     return PromotedMemory(item=memory_shape(promoted), promoted_from=memory.id)
 
 
-@endpoint("GET", "/api/memory/{id}/reads", answers={200: one("reads", list[MemoryRead])})
+@endpoint("GET", "/api/memory/{id}/reads", "reads", tool="memory_read")
 def list_reads(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[MemoryRead]:
     """List the newest runs that were shown a memory, of sessions that the caller may see."""
     return reads_of_memory(tx, access, visible_memory(tx, access, call.path("id")).id)

@@ -12,7 +12,7 @@ from carrel.notifications import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.visibility import seen_notifications
 
 
@@ -32,7 +32,7 @@ class NotificationList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-@endpoint("GET", "/api/notifications", answers={200: NotificationList}, who=PEOPLE, query=NotificationsQuery)
+@endpoint("GET", "/api/notifications", who=PEOPLE)
 def list_notifications(call: Call[None, NotificationsQuery], tx: Tx, access: Access) -> NotificationList:
     """List the caller's notifications, newest first."""
     limit = clamp(call.query.limit)
@@ -49,13 +49,13 @@ def list_notifications(call: Call[None, NotificationsQuery], tx: Tx, access: Acc
     )
 
 
-@endpoint("POST", "/api/notifications/{id}/read", answers={200: one("notification", NotificationShape)}, who=PEOPLE)
+@endpoint("POST", "/api/notifications/{id}/read", "notification", who=PEOPLE)
 def mark_as_read(call: Call[None, NoQuery], tx: Tx, access: Access) -> NotificationShape:
     """Mark a notification as read."""
     return read_notification(tx, access, _mailbox(access), call.path("id")).shown()
 
 
-@endpoint("POST", "/api/notifications/read-all", answers={200: one("read", int)}, who=PEOPLE)
+@endpoint("POST", "/api/notifications/read-all", "read", who=PEOPLE)
 async def mark_all_as_read(call: Call[None, NoQuery]) -> int:
     """Mark all of the caller's notifications as read."""
     read, more = 0, True

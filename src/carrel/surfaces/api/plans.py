@@ -21,7 +21,7 @@ from carrel.modes import (
 )
 from carrel.runs import Rules
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.session_ids import OfSession, required, session_named
 
 # The room below checks these and words the refusals; here they are only described.
@@ -45,35 +45,35 @@ class PlanBody(OfSession, frozen=True, kw_only=True):
     tasks: Annotated[tuple[PlannedTask, ...], at_most(PLAN_TASKS_MAX)] | None = None
 
 
-@endpoint("GET", "/api/plans", answers={200: PlanStateShape}, query=OfSession)
+@endpoint("GET", "/api/plans", tool="plan_get")
 def show_plans(call: Call[None, OfSession], tx: Tx, access: Access) -> PlanStateShape:
     """Get the plan mode of a session, and its newest plans."""
     key = session_named(tx, access, required(call.query.session_id))
     return plan_state_shape(tx, access, plan_state(tx, access, key))
 
 
-@endpoint("POST", "/api/plans/enable", answers={200: PlanStateShape}, who=PEOPLE, body=ModeBody)
+@endpoint("POST", "/api/plans/enable", who=PEOPLE)
 def enable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateShape:
     """Switch plan mode on in a session; one that is in plan mode stays as it is."""
     key = session_named(tx, access, required(call.body.session_id))
     return plan_state_shape(tx, access, enable_plan_mode(tx, access, key))
 
 
-@endpoint("POST", "/api/plans/disable", answers={200: PlanStateShape}, who=PEOPLE, body=ModeBody)
+@endpoint("POST", "/api/plans/disable", who=PEOPLE)
 def disable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateShape:
     """Switch plan mode off in a session, and cancel a plan that is still being written."""
     key = session_named(tx, access, required(call.body.session_id))
     return plan_state_shape(tx, access, disable_plan_mode(tx, access, key, call.services.rules))
 
 
-@endpoint("GET", "/api/plans/{id}", answers={200: one("plan", PlanShape)}, query=OfSession)
+@endpoint("GET", "/api/plans/{id}", "plan", tool="plan_get")
 def show_plan(call: Call[None, OfSession], tx: Tx, access: Access) -> PlanShape:
     """Get a plan of a session, with its tasks."""
     key = session_named(tx, access, required(call.query.session_id))
     return plan_shape(tx, access, find_plan(tx, access, call.path("id"), key=key))
 
 
-@endpoint("PUT", "/api/plans/{id}", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=PlanBody)
+@endpoint("PUT", "/api/plans/{id}", "plan", who=PEOPLE, tool="plan_set_content")
 def write(call: Call[PlanBody, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Set the content of a plan that was not approved yet."""
     content = structs.asdict(call.body)
@@ -81,23 +81,21 @@ def write(call: Call[PlanBody, NoQuery], tx: Tx, access: Access) -> PlanShape:
     return plan_shape(tx, access, set_plan(tx, access, call.path("id"), key=key, **content))
 
 
-@endpoint("POST", "/api/plans/{id}/approve", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=OfSession)
+@endpoint("POST", "/api/plans/{id}/approve", "plan", who=PEOPLE, new_work=True)
 def approve_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Approve a plan that is ready: its tasks begin, in their order; a session that worked on it leaves plan mode."""
-    call.services.refuse_when_draining()
     return _change(call, tx, access, approve_session_plan)
 
 
-@endpoint("POST", "/api/plans/{id}/cancel", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=OfSession)
+@endpoint("POST", "/api/plans/{id}/cancel", "plan", who=PEOPLE)
 def cancel_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Cancel a plan, with the runs of its tasks."""
     return _change(call, tx, access, cancel_session_plan)
 
 
-@endpoint("POST", "/api/plans/{id}/resume", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=OfSession)
+@endpoint("POST", "/api/plans/{id}/resume", "plan", who=PEOPLE, new_work=True)
 def resume_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Go on with a plan that failed or is blocked: what failed begins again."""
-    call.services.refuse_when_draining()
     return _change(call, tx, access, resume_session_plan)
 
 

@@ -17,7 +17,7 @@ from carrel.modes import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.session_ids import OfSession, PageOfSession, SessionId, required, session_named
 
 
@@ -40,7 +40,7 @@ class FiredSchedule(Shape, frozen=True, kw_only=True):
     run_id: str
 
 
-@endpoint("GET", "/api/schedules", answers={200: page_of("schedules", ScheduleShape)}, query=PageOfSession)
+@endpoint("GET", "/api/schedules", "schedules")
 def list_schedules(call: Call[None, PageOfSession], tx: Tx, access: Access) -> Page[ScheduleShape]:
     """List the schedules of a session, or of all sessions that the caller may see, oldest first."""
     limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
@@ -54,38 +54,35 @@ def list_schedules(call: Call[None, PageOfSession], tx: Tx, access: Access) -> P
     return Page([schedule_shape(tx, one) for one in page], following)
 
 
-@endpoint(
-    "POST", "/api/schedules", answers={201: one("schedule", ScheduleShape)}, who=PEOPLE, body=ScheduleBody, creates=True
-)
+@endpoint("POST", "/api/schedules", "schedule", who=PEOPLE, creates=True)
 def create_schedule(call: Call[ScheduleBody, NoQuery], tx: Tx, access: Access) -> ScheduleShape:
     """Schedule a message, or work on a goal or task, in a session by a cron expression."""
     session = str(session_named(tx, access, required(call.body.session_id)))
     return schedule_shape(tx, make_schedule(tx, access, session, call.body))
 
 
-@endpoint("GET", "/api/schedules/{id}", answers={200: one("schedule", ScheduleShape)}, query=OfSession)
+@endpoint("GET", "/api/schedules/{id}", "schedule")
 def show_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> ScheduleShape:
     """Get a schedule: when it fires next, and how its last run ended."""
     return schedule_shape(tx, _found(tx, access, call.path("id"), call.query.session_id))
 
 
-@endpoint("PATCH", "/api/schedules/{id}", answers={200: one("schedule", ScheduleShape)}, who=PEOPLE, body=SchedulePatch)
+@endpoint("PATCH", "/api/schedules/{id}", "schedule", who=PEOPLE)
 def patch_schedule(call: Call[SchedulePatch, NoQuery], tx: Tx, access: Access) -> ScheduleShape:
     """Change a schedule; a new expression or time zone, and enabling it, compute the next time from now."""
     found = _found(tx, access, call.path("id"), call.body.session_id)
     return schedule_shape(tx, change_schedule(tx, access, found.id, call.body))
 
 
-@endpoint("DELETE", "/api/schedules/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
+@endpoint("DELETE", "/api/schedules/{id}", who=PEOPLE)
 def delete_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> None:
     """Delete a schedule; the messages it sent stay."""
     remove_schedule(tx, access, _found(tx, access, call.path("id"), call.query.session_id).id)
 
 
-@endpoint("POST", "/api/schedules/{id}/run", answers={202: FiredSchedule}, who=PEOPLE, query=OfSession, creates=True)
+@endpoint("POST", "/api/schedules/{id}/run", status=202, who=PEOPLE, creates=True, new_work=True)
 def run_schedule(call: Call[None, OfSession], tx: Tx, access: Access) -> FiredSchedule:
     """Fire a schedule now; its next time stays as it was."""
-    call.services.refuse_when_draining()
     found = _found(tx, access, call.path("id"), call.query.session_id)
     schedule, run = fire_now(tx, access, found.id, call.services.rules)
     return FiredSchedule(schedule=schedule_shape(tx, schedule), run_id=run.id)

@@ -46,7 +46,7 @@ class Reindexing(Shape, frozen=True, kw_only=True):
     id: str | None
 
 
-@endpoint("GET", "/api/search", answers={200: SearchShape}, query=SearchParameters)
+@endpoint("GET", "/api/search", tool="clawboard_search")
 async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
     """Search topics, tasks, entries and notes by words and by meaning, within what the caller may see."""
     asked = call.query
@@ -78,7 +78,7 @@ async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
     return search_shape(asked.q, scope, found, chars_max=SEARCH_SHOWN_CHARS_MAX)
 
 
-@endpoint("POST", "/api/reindex", answers={202: Reindexing}, who=OWNER, body=ReindexBody, tag="search")
+@endpoint("POST", "/api/reindex", status=202, who=OWNER, tag="search")
 async def reindex(call: Call[ReindexBody, NoQuery]) -> Reindexing:
     """Rebuild the search index, or a part of it, while it goes on answering."""
     kind, name = call.body.kind, call.body.id

@@ -79,6 +79,11 @@ class Server:
         key = read_key(request.headers) if endpoint.creates else None
         if key is not None:
             return await self._once(endpoint, call, key, raw)
+        return await self._handle(endpoint, call)
+
+    async def _handle(self, endpoint: Endpoint, call: Call[Any, Any]) -> Response:
+        if endpoint.new_work:
+            self._services.refuse_when_draining()
         return respond(endpoint, await endpoint.handler(call))
 
     async def _note_refused(self, endpoint: Endpoint, request: Request, access: Access, refused: Refusal) -> None:
@@ -125,7 +130,7 @@ class Server:
 
         async def work(keep: Keep) -> Response:
             call.keep = lambda tx, answer: keep(tx, respond(endpoint, answer))
-            return respond(endpoint, await endpoint.handler(call))
+            return await self._handle(endpoint, call)
 
         request = f"{endpoint.method} {call.request.url.path}\n".encode() + raw
         return await self._answers.once(call.access, key, request, work, secret=endpoint.secret)

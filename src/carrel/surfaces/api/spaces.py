@@ -23,7 +23,7 @@ from carrel.kernel.fields import Name, ShortText, checked
 from carrel.kernel.limits import SPACE_ID_CHARS_MAX, SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, Reply, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, Reply, endpoint
 from carrel.surfaces.api.fields import PageQuery
 
 # The room below checks these and words the refusals; here they are only described. Ids may have
@@ -64,10 +64,7 @@ def _shown(tx: Tx, access: Access, space: Space) -> SpaceShape:
     return space_shapes(tx, access, [space])[0]
 
 
-_SPACE = one("space", SpaceShape)
-
-
-@endpoint("GET", "/api/spaces", answers={200: page_of("spaces", SpaceShape)}, query=PageQuery)
+@endpoint("GET", "/api/spaces", "spaces")
 def list_spaces(call: Call[None, PageQuery], tx: LongTx, access: Access) -> Page[SpaceShape]:
     """List the spaces that the caller may see, oldest first."""
     limit = clamp(call.query.limit, SPACE_LIST_ROWS_MAX, SPACE_LIST_ROWS_MAX)
@@ -81,35 +78,35 @@ def list_spaces(call: Call[None, PageQuery], tx: LongTx, access: Access) -> Page
     return Page(*read_page(read, start, limit, lambda space: (space.created_at, space.id)))
 
 
-@endpoint("POST", "/api/spaces", answers={201: _SPACE, 200: _SPACE}, who=OWNER, body=SpaceBody, creates=True)
-def create_space(call: Call[SpaceBody, NoQuery], tx: Tx, access: Access) -> Reply:
+@endpoint("POST", "/api/spaces", "space", also=200, who=OWNER, creates=True)
+def create_space(call: Call[SpaceBody, NoQuery], tx: Tx, access: Access) -> Reply[SpaceShape]:
     """Make a space and connect it with the others; an existing one is changed."""
     new = structs.asdict(call.body)
     space, is_new = make_space(tx, access, new.pop("name"), space_id=new.pop("id"), **new)
     return Reply(201 if is_new else 200, _shown(tx, access, space))
 
 
-@endpoint("PATCH", "/api/spaces/{id}", answers={200: _SPACE}, who=OWNER, body=SpaceChange)
+@endpoint("PATCH", "/api/spaces/{id}", "space", who=OWNER)
 def update_space(call: Call[SpaceChange, NoQuery], tx: Tx, access: Access) -> SpaceShape:
     """Change a space; its connections stay as they are."""
     return _shown(tx, access, change_space(tx, access, call.path("id"), call.body))
 
 
-@endpoint("PATCH", "/api/spaces/{id}/connectivity", answers={200: _SPACE}, who=OWNER, body=Connections)
+@endpoint("PATCH", "/api/spaces/{id}/connectivity", "space", who=OWNER)
 def update_connectivity(call: Call[Connections, NoQuery], tx: Tx, access: Access) -> SpaceShape:
     """Set which spaces are visible from one."""
     change = SpaceChange(default_visible=call.body.default_visible)
     return _shown(tx, access, connect_spaces(tx, access, call.path("id"), call.body.connectivity, change))
 
 
-@endpoint("GET", "/api/spaces/allowed", answers={200: AllowedSpaces}, query=SourceQuery)
+@endpoint("GET", "/api/spaces/allowed")
 def read_allowed(call: Call[None, SourceQuery], tx: Tx, access: Access) -> AllowedSpaces:
     """List what is visible from a space, itself first."""
     space = readable_space(tx, access, call.query.space_id)
     return AllowedSpaces(space_id=space.id, allowed_space_ids=list(allowed_spaces(tx, access, space.id)))
 
 
-@endpoint("DELETE", "/api/spaces/{id}", answers={204: None}, who=OWNER)
+@endpoint("DELETE", "/api/spaces/{id}", who=OWNER)
 def delete_space(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Remove a space; everything in it moves to the default space."""
     remove_space(tx, access, call.path("id"))

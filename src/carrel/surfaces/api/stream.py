@@ -14,7 +14,6 @@ from carrel.kernel.limits import STREAM_EVENT_NAMES_MAX, STREAM_PAGE_ROWS, STREA
 from carrel.sessions import find_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, endpoint
-from carrel.surfaces.api.endpoint_tools import ENDPOINT_TOOLS
 from carrel.surfaces.api.scope import Scoped, names_in, scope_of
 from carrel.surfaces.http.identity import identify, require_known
 from carrel.surfaces.http.revocation import until_revoked
@@ -22,6 +21,9 @@ from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 from carrel.tools import with_view
 from carrel.visibility import visible_events
+
+# Events contain entries, so the tool for entries decides.
+_TOOL = "clawboard_get_log"
 
 
 class StreamQuery(Scoped, frozen=True, kw_only=True):
@@ -34,7 +36,7 @@ class StreamQuery(Scoped, frozen=True, kw_only=True):
     last_event_id: str | UnsetType = UNSET
 
 
-@endpoint("GET", "/api/stream", answers={200: str}, query=StreamQuery, media="text/event-stream")
+@endpoint("GET", "/api/stream", answers={200: str}, media="text/event-stream", tool=_TOOL)
 async def follow(call: Call[None, StreamQuery]) -> Response:
     """Stream events as they happen; with a cursor, missed events come first."""
     cursor = _last_event_id(call)
@@ -134,9 +136,7 @@ class _Client:
         """Return the caller as it is now; Refusal once it may receive no more."""
         access = require_known(await identify(self._request, self._services, self._request.app.state.wrong_tokens))
         # The rules for the agent's tools may have changed.
-        await self._services.db.read(
-            lambda tx: with_view(tx, self._services.tool_services, access, tool=ENDPOINT_TOOLS["GET /api/stream"])
-        )
+        await self._services.db.read(lambda tx: with_view(tx, self._services.tool_services, access, tool=_TOOL))
         return access
 
 

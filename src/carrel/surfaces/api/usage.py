@@ -30,7 +30,7 @@ class UsageQuery(Input, frozen=True, kw_only=True):
     model: Name | None = None
 
 
-@endpoint("GET", "/api/usage", answers={200: UsageReport}, query=UsageQuery)
+@endpoint("GET", "/api/usage")
 def read_usage(call: Call[None, UsageQuery], tx: LongTx, access: Access) -> UsageReport:
     """Sum up what runs used: tokens, time and cost, by day, agent, model, task or session, or several of them."""
     query = call.query

@@ -23,7 +23,7 @@ from carrel.kernel.fields import Name
 from carrel.kernel.limits import WEBHOOK_EVENT_CHARS_MAX
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.fields import PageQuery
 
 
@@ -41,15 +41,13 @@ class WebhookTest(Input, frozen=True, kw_only=True):
     payload: dict[str, Any] | None = None
 
 
-@endpoint("GET", PATH, answers={200: page_of("webhooks", WebhookShape)}, who=OWNER)
+@endpoint("GET", PATH, "webhooks", who=OWNER)
 def list_webhooks(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Page[WebhookShape]:
     """List this account's webhooks from the settings, with their state."""
     return Page(every_webhook(tx, access, call.services.webhooks, call.services.base_url(call.request.base_url)))
 
 
-@endpoint(
-    "GET", f"{PATH}/deliveries", answers={200: page_of("deliveries", DeliveryShape)}, who=OWNER, query=DeliveryQuery
-)
+@endpoint("GET", f"{PATH}/deliveries", "deliveries", who=OWNER)
 def list_deliveries(call: Call[None, DeliveryQuery], tx: LongTx, access: Access) -> Page[DeliveryShape]:
     """List what was delivered to webhooks and what became of it, the newest first."""
     limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
@@ -58,21 +56,20 @@ def list_deliveries(call: Call[None, DeliveryQuery], tx: LongTx, access: Access)
     return Page(*cut(found, limit, lambda delivery: (delivery.id,)))
 
 
-@endpoint("GET", f"{PATH}/deliveries/{{id}}", answers={200: one("delivery", DeliveryDetail)}, who=OWNER)
+@endpoint("GET", f"{PATH}/deliveries/{{id}}", "delivery", who=OWNER)
 def get_delivery(call: Call[None, NoQuery], tx: LongTx, access: Access) -> DeliveryDetail:
     """Return one delivery with its body, while that is kept."""
     return find_delivery(tx, access, call.path("id"))
 
 
-@endpoint("POST", f"{PATH}/deliveries/{{id}}/redeliver", answers={200: one("delivery", DeliveryShape)}, who=OWNER)
+@endpoint("POST", f"{PATH}/deliveries/{{id}}/redeliver", "delivery", who=OWNER, new_work=True)
 def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> DeliveryShape:
     """Carry out a failed or ignored delivery again, with the current settings; nothing is done twice."""
-    services = call.services
-    services.refuse_when_draining()
-    return DeliveryShape.of_delivery(repeat(tx, access, services.webhooks, call.path("id"), services.rules))
+    found = repeat(tx, access, call.services.webhooks, call.path("id"), call.services.rules)
+    return DeliveryShape.of_delivery(found)
 
 
-@endpoint("POST", f"{PATH}/{{name}}/test", answers={200: one("preview", Preview)}, who=OWNER, body=WebhookTest)
+@endpoint("POST", f"{PATH}/{{name}}/test", "preview", who=OWNER)
 async def try_webhook(call: Call[WebhookTest, NoQuery]) -> Preview:
     """Show what a webhook would do with a delivery, without doing it."""
     webhook = call.services.webhooks.named(call.path("name"), call.access.account_slug)

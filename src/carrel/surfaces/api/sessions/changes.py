@@ -23,7 +23,7 @@ from carrel.sessions import (
 )
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import Call, NoQuery, Reply, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, Reply, endpoint
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape
 from carrel.surfaces.api.shapes import Waited, waited
 
@@ -88,7 +88,7 @@ class RestoredSession(Shape, frozen=True, kw_only=True):
     reopened: bool
 
 
-@endpoint("POST", "/api/sessions", answers={201: SessionNamed}, who=PEOPLE, body=NewSession, creates=True)
+@endpoint("POST", "/api/sessions", who=PEOPLE, creates=True)
 def make_session(call: Call[NewSession, NoQuery], tx: Tx, access: Access) -> SessionNamed:
     """Create a chat with an agent; it becomes the active session of a client that names itself."""
     new, settings = call.body, call.services.settings.sessions
@@ -105,7 +105,7 @@ def make_session(call: Call[NewSession, NoQuery], tx: Tx, access: Access) -> Ses
     return SessionNamed(session_id=key.conversation, session_key=str(key))
 
 
-@endpoint("PATCH", "/api/sessions/{key}", answers={200: one("session", SessionShape)}, who=PEOPLE, body=SessionPatch)
+@endpoint("PATCH", "/api/sessions/{key}", "session", who=PEOPLE)
 def patch_session(call: Call[SessionPatch, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Change a session."""
     lane, session = find_lane(tx, access, call.path("key"))
@@ -128,14 +128,15 @@ def _change(patch: SessionPatch, lane: Lane, now: int) -> LaneChange:
 @endpoint(
     "POST",
     "/api/sessions/{key}/send",
-    answers={202: Waited, 200: Waited},
+    status=202,
+    also=200,
     who=PEOPLE,
-    body=SessionMessage,
     creates=True,
+    new_work=True,
+    tool="sessions_send",
 )
-async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
+async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply[Waited]:
     """Send a message to a session; with timeoutSeconds, wait that long for the reply."""
-    call.services.refuse_when_draining()
     body = call.body
 
     def work(tx: Tx, access: Access) -> Waited:
@@ -155,14 +156,14 @@ async def send_to_session(call: Call[SessionMessage, NoQuery]) -> Reply:
     return Reply(200, waited(run, with_key=True))
 
 
-@endpoint("POST", "/api/sessions/{key}/fork", answers={201: SessionNamed}, who=PEOPLE, body=NewFork, creates=True)
+@endpoint("POST", "/api/sessions/{key}/fork", who=PEOPLE, creates=True)
 def fork_session(call: Call[NewFork, NoQuery], tx: Tx, access: Access) -> SessionNamed:
     """Make a private chat with the same agent that starts with what the caller may read, at most up to an entry."""
     lane = fork(tx, access, call.path("key"), call.body.entry_id, call.body.display_name)
     return SessionNamed(session_id=lane.conversation, session_key=lane.key)
 
 
-@endpoint("POST", "/api/sessions/{key}/reset", answers={200: ResetSession}, who=PEOPLE)
+@endpoint("POST", "/api/sessions/{key}/reset", who=PEOPLE)
 def reset_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> ResetSession:
     """Close the open generation; the next message opens a new one."""
     lane, _ = find_lane(tx, access, call.path("key"))
@@ -170,14 +171,14 @@ def reset_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> ResetSes
     return ResetSession(closed_session_id=closed.id if closed else None, next_generation=lane.generation + 1)
 
 
-@endpoint("POST", "/api/sessions/{key}/stop", answers={200: one("cancelledRuns", list[str])}, who=PEOPLE)
+@endpoint("POST", "/api/sessions/{key}/stop", "cancelledRuns", who=PEOPLE)
 def stop_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[str]:
     """Cancel all runs of a session and of the sessions spawned from it."""
     lane, _ = find_lane(tx, access, call.path("key"))
     return stop_lane(tx, access, lane.key, "stopped")
 
 
-@endpoint("POST", "/api/sessions/{key}/archive", answers={200: one("session", SessionShape)}, who=PEOPLE)
+@endpoint("POST", "/api/sessions/{key}/archive", "session", who=PEOPLE)
 def archive_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Archive a session and close its generation; its transcript is kept."""
     lane, _ = find_lane(tx, access, call.path("key"))
@@ -185,7 +186,7 @@ def archive_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> Sessio
     return session_shape(tx, access, *find_lane(tx, access, lane.key))
 
 
-@endpoint("POST", "/api/sessions/{key}/unarchive", answers={200: RestoredSession}, who=PEOPLE)
+@endpoint("POST", "/api/sessions/{key}/unarchive", who=PEOPLE)
 def unarchive_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> RestoredSession:
     """Bring back an archived session; it goes on in the same generation, unless that one is closed for good."""
     lane, _ = find_lane(tx, access, call.path("key"))
@@ -194,7 +195,7 @@ def unarchive_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> Rest
     return RestoredSession(session=shape, reopened=reopened is not None)
 
 
-@endpoint("DELETE", "/api/sessions/{key}", answers={204: None}, who=PEOPLE)
+@endpoint("DELETE", "/api/sessions/{key}", who=PEOPLE)
 async def delete_session(call: Call[None, NoQuery]) -> None:
     """Cancel a session's runs and delete it with its transcript; clients where it was active get another one."""
     lane, _ = await call.read(lambda tx, access: find_lane(tx, access, call.path("key")))

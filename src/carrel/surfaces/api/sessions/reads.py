@@ -14,7 +14,7 @@ from carrel.runs import live_runs_of_lane
 from carrel.sessions import LaneFilter, find_lane, generations_of, kinds_listed_as, lane_rows
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape, session_shapes, with_windows
 from carrel.surfaces.api.shapes import RunShape, run_shapes
 from carrel.tools import SessionAccess, SessionHistory, message_shape, session_access, shown_key
@@ -82,7 +82,7 @@ class Queue(Shape, frozen=True, kw_only=True):
     runs: list[RunShape]
 
 
-@endpoint("GET", "/api/sessions", answers={200: SessionList}, query=SessionsQuery)
+@endpoint("GET", "/api/sessions", tool="sessions_list")
 def list_sessions(call: Call[None, SessionsQuery], tx: Tx, access: Access) -> SessionList:
     """List the sessions that the caller may see, most recently used first."""
     query, limit = call.query, clamp(call.query.limit)
@@ -115,21 +115,21 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
     )
 
 
-@endpoint("GET", "/api/sessions/{key}", answers={200: one("session", SessionShape)})
+@endpoint("GET", "/api/sessions/{key}", "session", tool="session_status")
 def read_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Get a session: the generation that is named, else the open one, else the newest."""
     shape = session_shape(tx, access, *find_lane(tx, access, call.path("key")))
     return with_windows(tx, access, [shape], call.services.connections)[0]
 
 
-@endpoint("GET", "/api/sessions/{key}/generations", answers={200: one("sessions", list[SessionShape])})
+@endpoint("GET", "/api/sessions/{key}/generations", "sessions", tool="session_status")
 def read_generations(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the stored generations of a session, newest first."""
     lane, _ = find_lane(tx, access, call.path("key"))
     return [session_shape(tx, access, lane, session) for session in generations_of(tx, access, lane.key)]
 
 
-@endpoint("GET", "/api/sessions/{key}/history", answers={200: History}, query=HistoryQuery)
+@endpoint("GET", "/api/sessions/{key}/history", tool="sessions_history")
 def read_history(call: Call[None, HistoryQuery], tx: LongTx, access: Access) -> History:
     """Get the transcript of a generation: its newest messages, oldest first."""
     query = call.query
@@ -176,7 +176,7 @@ def _newest_of_run(tx: Tx, access: Access, session_id: str, query: HistoryQuery,
     ]
 
 
-@endpoint("GET", "/api/sessions/{key}/queue", answers={200: Queue})
+@endpoint("GET", "/api/sessions/{key}/queue", tool="session_status")
 def read_queue(call: Call[None, NoQuery], tx: Tx, access: Access) -> Queue:
     """Get the running run of a session and its queue, in order."""
     lane, _ = find_lane(tx, access, call.path("key"))
@@ -186,7 +186,7 @@ def read_queue(call: Call[None, NoQuery], tx: Tx, access: Access) -> Queue:
     return Queue(running=running[0] if running else None, runs=queued)
 
 
-@endpoint("GET", "/api/sessions/{key}/access", answers={200: SessionAccess})
+@endpoint("GET", "/api/sessions/{key}/access", tool="session_status")
 def read_access(call: Call[None, NoQuery], tx: LongTx, access: Access) -> SessionAccess:
     """Get what a session may read: the sessions its agent sees from there, and the calls that rules refused."""
     return session_access(tx, call.services.tool_services, access, find_lane(tx, access, call.path("key"))[0])

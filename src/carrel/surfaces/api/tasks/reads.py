@@ -10,7 +10,7 @@ from carrel.monitoring import Why
 from carrel.sessions import LaneFilter, generations_of, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.scope import Scoped, SpaceNames, scope_of
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape
 from carrel.work import (
@@ -54,7 +54,7 @@ class TaskHistoryQuery(Input, frozen=True, kw_only=True):
     activity_limit: int | None = None
 
 
-@endpoint("GET", "/api/tasks", answers={200: page_of("tasks", TaskShape)}, query=TasksQuery)
+@endpoint("GET", "/api/tasks", "tasks", tool="task_list")
 def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page[TaskShape]:
     """List the tasks that the caller may read, newest first, or in the order of their columns."""
     query, limit = call.query, clamp(call.query.limit, limits.TASK_LIST_ROWS_DEFAULT, limits.TASK_LIST_ROWS_MAX)
@@ -74,20 +74,20 @@ def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page
     return Page(task_shapes(tx, access, page), following)
 
 
-@endpoint("GET", "/api/tasks/{id}", answers={200: one("task", TaskShape)})
+@endpoint("GET", "/api/tasks/{id}", "task", tool="task_get")
 def read_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> TaskShape:
     """Get a task; `orchestrator-chat` is the account's orchestrator chat."""
     return task_shape(tx, access, readable_task(tx, access, call.path("id"))[0])
 
 
-@endpoint("GET", "/api/tasks/{id}/thread", answers={200: Thread}, query=ThreadQuery)
+@endpoint("GET", "/api/tasks/{id}/thread", tool="task_thread")
 def read_task_thread(call: Call[None, ThreadQuery], tx: Tx, access: Access) -> Thread:
     """Get the newest messages of a task's thread, who has read it, and which agents are working on an answer."""
     limit = clamp(call.query.limit, limits.THREAD_ROWS_DEFAULT, limits.THREAD_ROWS_MAX)
     return read_thread(tx, access, call.path("id"), limit=limit, before=call.query.before)
 
 
-@endpoint("GET", "/api/tasks/{id}/history", answers={200: TaskHistory}, query=TaskHistoryQuery)
+@endpoint("GET", "/api/tasks/{id}/history", tool="task_history")
 def read_task_history(call: Call[None, TaskHistoryQuery], tx: Tx, access: Access) -> TaskHistory:
     """Get a task with its newest messages and everything that was done to it."""
     messages = clamp(call.query.message_limit, limits.HISTORY_MESSAGES_DEFAULT, limits.THREAD_ROWS_MAX)
@@ -95,7 +95,7 @@ def read_task_history(call: Call[None, TaskHistoryQuery], tx: Tx, access: Access
     return read_history(tx, access, call.path("id"), message_limit=messages, activity_limit=activities)
 
 
-@endpoint("GET", "/api/tasks/{id}/sessions", answers={200: one("sessions", list[SessionShape])})
+@endpoint("GET", "/api/tasks/{id}/sessions", "sessions", tool="sessions_list")
 def list_task_sessions(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the sessions in which agents work on a task: every stored generation of those the caller may see."""
     task = readable_task(tx, access, call.path("id"))[0]
@@ -108,7 +108,7 @@ def list_task_sessions(call: Call[None, NoQuery], tx: Tx, access: Access) -> lis
     ]
 
 
-@endpoint("GET", "/api/tasks/{id}/why", answers={200: Why})
+@endpoint("GET", "/api/tasks/{id}/why")
 def why_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a task is not moving, and what can be done about it."""
     return explain_task(tx, access, call.path("id"), call.services.concurrency)
