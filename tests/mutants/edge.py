@@ -216,8 +216,8 @@ EDGE = (
     Mutant(
         "all spaces are listed at once, each with all others",
         "surfaces/api/spaces.py",
-        "clamp(call.query.limit, SPACE_LIST_ROWS_MAX, SPACE_LIST_ROWS_MAX)",
-        "SPACES_PER_ACCOUNT_MAX",
+        "        SPACE_LIST_ROWS_MAX, SPACE_LIST_ROWS_MAX,\n",
+        "        SPACES_PER_ACCOUNT_MAX, SPACES_PER_ACCOUNT_MAX,\n",
         "tests/surfaces/test_growth.py -k no_read",
     ),
     Mutant(

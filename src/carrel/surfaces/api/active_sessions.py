@@ -9,7 +9,7 @@ from carrel.sessions import LaneFilter, find_lane, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
 from carrel.surfaces.api.sessions.changes import Channel, ClientId
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shapes
 from carrel.surfaces.http.services import Services

@@ -25,17 +25,18 @@ from carrel.access import (
     revoke,
     slug_of,
 )
-from carrel.agents import account_settings, change_account, make_token, open_account
+from carrel.agents import ACCOUNT_SLUG, account_settings, change_account, make_token, open_account
 from carrel.kernel import Access, Input, Shape
-from carrel.kernel.fields import AgentName, Name, Slug
+from carrel.kernel.fields import AgentName, Name, Slug, checked
 from carrel.kernel.limits import BRIEFING_CHARS_MAX, LIST_ROWS_MAX, TOKEN_NAMES_MAX
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
 from carrel.surfaces.api.agents import BehaviorPatch
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.cursors import PageQuery, paged_by_id
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
-from carrel.surfaces.api.fields import AccountSlug, PageQuery
 from carrel.surfaces.api.health import require_operator
+
+AccountSlug = Annotated[str, checked(pattern=f"^{ACCOUNT_SLUG}$")]
 
 
 class AgentDefaults(Input, frozen=True, kw_only=True):
@@ -163,11 +164,10 @@ class NewTokenAnswer(Shape, frozen=True, kw_only=True):
 @endpoint("GET", "/api/tokens", "tokens", who=OWNER)
 def list_tokens(call: Call[None, PageQuery], tx: Tx, access: Access) -> Page[TokenShape]:
     """List the valid tokens of the account, oldest first."""
-    limit = clamp(call.query.limit, LIST_ROWS_MAX, LIST_ROWS_MAX)
-    position = read_cursor(call.query.cursor, tuple[str])
-    found = live_tokens(tx, access, after=position[0] if position else "", limit=limit + 1)
-    page, following = cut(found, limit, lambda token: (token.id,))
-    return Page([TokenShape.of(token) for token in page], following)
+    page = paged_by_id(
+        call.query, lambda after, most: live_tokens(tx, access, after=after or "", limit=most), default=LIST_ROWS_MAX
+    )
+    return page.shown(lambda tokens: map(TokenShape.of, tokens))
 
 
 @endpoint("POST", "/api/tokens", who=OWNER, creates=True, secret=True)

@@ -22,7 +22,7 @@ from carrel.kernel.settings import CHOSEN_NAME, BudgetAction, BudgetPer
 from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
 from carrel.surfaces.http.services import Services
 from carrel.work import readable_task
 

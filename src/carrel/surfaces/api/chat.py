@@ -13,7 +13,7 @@ from carrel.kernel.fields import Id, Name, ShortText
 from carrel.kernel.limits import ATTACHMENTS_MAX, NAME_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, Reply, endpoint
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
 from carrel.surfaces.api.sessions.changes import Channel, ClientId
 from carrel.surfaces.http.openapi import BASE64
 from carrel.surfaces.http.services import Services

@@ -1,6 +1,6 @@
 """Endpoints: method, path, input, output and who may call them. Routes and OpenAPI are built from this table."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
 from inspect import iscoroutinefunction
 from types import NoneType
@@ -16,6 +16,7 @@ from carrel.surfaces.http.services import Services
 B = TypeVar("B")
 Q = TypeVar("Q")
 T = TypeVar("T")
+Shown = TypeVar("Shown")
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 READERS: tuple[Kind, ...] = (*PEOPLE, "agent", "run")
@@ -67,6 +68,10 @@ class Page(Struct, Generic[T], frozen=True):
 
     items: list[T]
     next_cursor: str | None = None
+
+    def shown(self, shapes: Callable[[list[T]], Iterable[Shown]]) -> "Page[Shown]":
+        """Return the page with its rows as callers see them."""
+        return Page([*shapes(self.items)], self.next_cursor)
 
 
 class Named(Struct, frozen=True):

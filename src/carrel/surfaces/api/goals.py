@@ -6,6 +6,7 @@ from msgspec import field, structs
 
 from carrel.goals import (
     GOAL_MOVES,
+    Goal,
     GoalChange,
     GoalDescription,
     GoalName,
@@ -22,7 +23,7 @@ from carrel.goals import (
 from carrel.kernel import PEOPLE, Access
 from carrel.kernel.fields import checked
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.cursors import paged_by_id
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.session_ids import (
     OfSession,
@@ -61,15 +62,14 @@ class GoalsQuery(PageOfSession, frozen=True, kw_only=True):
 @endpoint("GET", "/api/goals", "goals", who=PEOPLE, tool="goal_list")
 def list_goals(call: Call[None, GoalsQuery], tx: Tx, access: Access) -> Page[GoalShape]:
     """List the goals of a session, or with `all` of all sessions that the caller may see, newest first."""
-    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
-    before = position[0] if position else None
-    if call.query.all:
-        found = goals_seen(tx, access, before=before, limit=limit + 1)
-    else:
-        key = session_named(tx, access, required(call.query.session_id))
-        found = goals_of_session(tx, access, key, before=before, limit=limit + 1)
-    page, following = cut(found, limit, lambda goal: (goal.id,))
-    return Page([goal_shape(tx, access, goal) for goal in page], following)
+    key = None if call.query.all else session_named(tx, access, required(call.query.session_id))
+
+    def read(before: str | None, most: int) -> list[Goal]:
+        if key is None:
+            return goals_seen(tx, access, before=before, limit=most)
+        return goals_of_session(tx, access, key, before=before, limit=most)
+
+    return paged_by_id(call.query, read).shown(lambda goals: [goal_shape(tx, access, goal) for goal in goals])
 
 
 @endpoint("POST", "/api/goals", "goal", who=PEOPLE, creates=True, tool="goal_create")

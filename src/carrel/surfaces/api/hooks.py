@@ -8,7 +8,7 @@ from carrel.kernel.fields import Name, Text
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
 
 _PROGRAMS: tuple[Kind, ...] = (*PEOPLE, "client")
 

@@ -30,7 +30,7 @@ from carrel.board import (
 from carrel.kernel import PEOPLE, Access, Grammar, Input, Shape, invalid, limits
 from carrel.kernel.fields import AnySession, Cursor, Moment, Name, Text, at_most, up_to
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
+from carrel.surfaces.api.cursors import paged
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one
 from carrel.surfaces.api.scope import SpaceNames, names_in
 from carrel.surfaces.http.services import Services
@@ -140,15 +140,13 @@ def list_notes(call: Call[None, NotesQuery], tx: LongTx, access: Access) -> Page
 
 
 def _listed(query: NotesQuery, kind: str | None, tx: LongTx, access: Access) -> Page[LogShape]:
-    limit = clamp(query.limit, limits.LOG_ROWS_DEFAULT, limits.LOG_ROWS_MAX)
-    position = read_cursor(query.cursor, tuple[int])
     wanted = _filter(tx, access, query, kind)
 
     def read(at: tuple[int, ...] | None, most: int) -> list[LogShape]:
         found = list_entries(tx, access, wanted, before=at[0] if at else None, limit=most)
         return log_shapes(tx, access, found, raw=query.include_raw)
 
-    return Page(*read_page(read, position, limit, lambda log: (log.seq,)))
+    return paged(query, tuple[int], read, lambda log: (log.seq,), limits.LOG_ROWS_DEFAULT, limits.LOG_ROWS_MAX)
 
 
 def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogFilter:

@@ -11,6 +11,7 @@ from carrel.kernel.limits import MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX, MEMORY_
 from carrel.memory import (
     OWN_SCOPE,
     FoundShape,
+    Memory,
     MemoryChange,
     MemoryShape,
     MemoryText,
@@ -28,7 +29,7 @@ from carrel.memory import (
     recall,
 )
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.cursors import clamp, paged_by_id
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
 from carrel.tools import reader_named, reader_within, visible_memory
@@ -98,17 +99,16 @@ class FoundMemories(Shape, frozen=True, kw_only=True):
 @endpoint("GET", "/api/memory", tool="memory_search")
 def list_memory(call: Call[None, MemoryQuery], tx: LongTx, access: Access) -> MemoryList:
     """List the memories of a scope, or of a session with its goal and task, newest first."""
-    query, scope, limit = call.query, call.query.scope, clamp(call.query.limit)
-    position = read_cursor(query.cursor, tuple[str])
+    query, scope = call.query, call.query.scope
     reader = _chain(tx, access, query) if scope is None else reader_within(tx, access, scope, query.agent_id)
-    before = position[0] if position else None
-    found = memories_listed(tx, access, reader.places(), kind=query.type, before=before, limit=limit + 1)
-    page, following = cut(found, limit, lambda memory: (memory.id,))
-    return MemoryList(
+
+    def read(before: str | None, most: int) -> list[Memory]:
+        return memories_listed(tx, access, reader.places(), kind=query.type, before=before, limit=most)
+
+    return MemoryList.of(
+        paged_by_id(query, read).shown(lambda memories: map(memory_shape, memories)),
         chain=[str(scope) for scope in reader.chain],
         agent_id=reader.agent_id or None,
-        items=[memory_shape(memory) for memory in page],
-        next_cursor=following,
     )
 
 

@@ -9,16 +9,16 @@ from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, replay
 from carrel.exchanges import redeliver
 from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Input, Message, Provenance, Refusal, Shape, invalid
-from carrel.kernel.fields import Cursor, Name, ShortText, Text
+from carrel.kernel.fields import Name, ShortText, Text
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.loops import allow_loop
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
 from carrel.runs import Run, advance, answer, cancel, deliver, reads_to_enter, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.cursors import PageQuery, clamp, paged_by_id
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
 from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
 from carrel.work import tasks_planned
 
@@ -53,7 +53,7 @@ class Steering(Input, frozen=True, kw_only=True):
     message: Text
 
 
-class RunsQuery(Input, frozen=True, kw_only=True):
+class RunsQuery(PageQuery, frozen=True, kw_only=True):
     """Which runs to list."""
 
     session_key: Reference | None = None
@@ -64,8 +64,6 @@ class RunsQuery(Input, frozen=True, kw_only=True):
     state: State | None = None
     waiting_for: WaitsFor | None = None
     provenance: Name | None = None
-    limit: int | None = None
-    cursor: Cursor | None = None
 
 
 class WaitQuery(Input, frozen=True, kw_only=True):
@@ -151,11 +149,12 @@ def steer_run(call: Call[Steering, NoQuery], tx: Tx, access: Access) -> Accepted
 @endpoint("GET", "/api/runs", "runs")
 def list_runs(call: Call[None, RunsQuery], tx: Tx, access: Access) -> Page[RunShape]:
     """List the runs that the caller may see, newest first."""
-    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
-    filters, before = _filter(tx, access, call.query), position[0] if position else None
-    found = [] if filters is None else runs_newest_first(tx, access, filters, before=before, limit=limit + 1)
-    page, following = cut(found, limit, lambda run: (run.id,))
-    return Page(run_shapes(tx, access, page), following)
+    wanted = _filter(tx, access, call.query)
+
+    def read(before: str | None, most: int) -> list[Run]:
+        return [] if wanted is None else runs_newest_first(tx, access, wanted, before=before, limit=most)
+
+    return paged_by_id(call.query, read).shown(partial(run_shapes, tx, access))
 
 
 def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:

@@ -16,7 +16,7 @@ from carrel.modes import (
     schedules_seen,
 )
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.cursors import paged_by_id
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.session_ids import OfSession, PageOfSession, SessionId, required, session_named
 
@@ -43,15 +43,15 @@ class FiredSchedule(Shape, frozen=True, kw_only=True):
 @endpoint("GET", "/api/schedules", "schedules")
 def list_schedules(call: Call[None, PageOfSession], tx: Tx, access: Access) -> Page[ScheduleShape]:
     """List the schedules of a session, or of all sessions that the caller may see, oldest first."""
-    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
-    after = position[0] if position else ""
-    if call.query.session_id is None:
-        found = schedules_seen(tx, access, after=after, limit=limit + 1)
-    else:
-        key = str(session_named(tx, access, required(call.query.session_id)))
-        found = schedules_of(tx, access, key, after=after, limit=limit + 1)
-    page, following = cut(found, limit, lambda schedule: (schedule.id,))
-    return Page([schedule_shape(tx, one) for one in page], following)
+    reference = call.query.session_id
+    key = None if reference is None else str(session_named(tx, access, required(reference)))
+
+    def read(after: str | None, most: int) -> list[Schedule]:
+        if key is None:
+            return schedules_seen(tx, access, after=after or "", limit=most)
+        return schedules_of(tx, access, key, after=after or "", limit=most)
+
+    return paged_by_id(call.query, read).shown(lambda found: [schedule_shape(tx, schedule) for schedule in found])
 
 
 @endpoint("POST", "/api/schedules", "schedule", who=PEOPLE, creates=True)

@@ -1,4 +1,4 @@
-"""The parameter `sessionId`: any session reference, required where a session must be named."""
+"""Session references in requests, and the parameter `sessionId`, required where a session must be named."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +13,10 @@ from carrel.sessions import find_session
 from carrel.storage import Tx
 from carrel.surfaces.http.openapi import REFERENCE_SCHEMA
 
+# A session reference in any of its forms.
+Reference = Annotated[
+    str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema=REFERENCE_SCHEMA)
+]
 # An empty one is refused as missing.
 SessionId = Annotated[
     str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={**REFERENCE_SCHEMA, "minLength": 1})

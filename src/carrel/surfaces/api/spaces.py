@@ -22,9 +22,8 @@ from carrel.kernel import Access, Input, Shape, iso
 from carrel.kernel.fields import Name, ShortText, checked
 from carrel.kernel.limits import SPACE_ID_CHARS_MAX, SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
+from carrel.surfaces.api.cursors import PageQuery, paged
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, Reply, endpoint
-from carrel.surfaces.api.fields import PageQuery
 
 # The room below checks these and words the refusals; here they are only described. Ids may have
 # letters of every script as well, which a pattern cannot say in all languages alike.
@@ -67,15 +66,16 @@ def _shown(tx: Tx, access: Access, space: Space) -> SpaceShape:
 @endpoint("GET", "/api/spaces", "spaces")
 def list_spaces(call: Call[None, PageQuery], tx: LongTx, access: Access) -> Page[SpaceShape]:
     """List the spaces that the caller may see, oldest first."""
-    limit = clamp(call.query.limit, SPACE_LIST_ROWS_MAX, SPACE_LIST_ROWS_MAX)
-    start = read_cursor(call.query.cursor, tuple[str, str])
     spaces = every_space(tx, access)
 
-    def read(after: tuple[str, ...] | None, most: int) -> list[SpaceShape]:
+    def read(after: tuple[str, str] | None, most: int) -> list[SpaceShape]:
         left = [space for space in spaces if after is None or (iso(space.created_at) or "", space.id) > after]
         return space_shapes(tx, access, left[:most])
 
-    return Page(*read_page(read, start, limit, lambda space: (space.created_at, space.id)))
+    return paged(
+        call.query, tuple[str, str], read, lambda space: (space.created_at, space.id),
+        SPACE_LIST_ROWS_MAX, SPACE_LIST_ROWS_MAX,
+    )  # fmt: skip
 
 
 @endpoint("POST", "/api/spaces", "space", also=200, who=OWNER, creates=True)

@@ -8,7 +8,7 @@ from carrel.board import join_topics, split_topic
 from carrel.kernel import PEOPLE, Access, Input, limits
 from carrel.kernel.fields import Cursor, Name, ShortText
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
+from carrel.surfaces.api.cursors import clamp, paged
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint
 from carrel.surfaces.api.scope import Scoped, scope_of
 from carrel.surfaces.api.tasks.reads import ThreadQuery
@@ -67,15 +67,14 @@ class TopicSplit(Input, frozen=True, kw_only=True):
 @endpoint("GET", "/api/topics", "topics", tool="clawboard_get_topic")
 def list_all_topics(call: Call[None, TopicsQuery], tx: Tx, access: Access) -> Page[TopicShape]:
     """List the topics that the caller may see, in the order of the board."""
-    query, limit = call.query, clamp(call.query.limit, limits.TOPIC_LIST_ROWS_DEFAULT, limits.TOPIC_LIST_ROWS_MAX)
-    after = read_cursor(query.cursor, tuple[float, str])
+    query = call.query
     spaces = scope_of(tx, access, query, infers=True).allowed
     wanted = TopicFilter(status=query.status, tag=query.tag, pinned=query.pinned, spaces=spaces)
-    page, following = read_page(
-        lambda at, most: list_topics(tx, access, wanted, after=at, limit=most),
-        after, limit, lambda topic: (topic.sort_index, topic.id),
+    page = paged(
+        query, tuple[float, str], lambda after, most: list_topics(tx, access, wanted, after=after, limit=most),
+        lambda topic: (topic.sort_index, topic.id), limits.TOPIC_LIST_ROWS_DEFAULT, limits.TOPIC_LIST_ROWS_MAX,
     )  # fmt: skip
-    return Page([TopicShape.of(topic) for topic in page], following)
+    return page.shown(lambda topics: map(TopicShape.of, topics))
 
 
 @endpoint("POST", "/api/topics", "topic", also=200, who=PEOPLE, creates=True)

@@ -11,7 +11,7 @@ from carrel.kernel.limits import USAGE_DAYS_DEFAULT
 from carrel.sessions import find_session
 from carrel.storage import LongTx
 from carrel.surfaces.api.endpoint import Call, endpoint
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
 from carrel.usage import GROUPS, By, UsageFilter, UsageReport, report_usage
 
 _WORD = f"(?:{'|'.join(GROUPS)})"

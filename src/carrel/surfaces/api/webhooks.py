@@ -22,9 +22,8 @@ from carrel.kernel import Access, Input, not_found
 from carrel.kernel.fields import Name
 from carrel.kernel.limits import WEBHOOK_EVENT_CHARS_MAX
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
+from carrel.surfaces.api.cursors import PageQuery, paged_by_id
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
-from carrel.surfaces.api.fields import PageQuery
 
 
 class DeliveryQuery(PageQuery, frozen=True, kw_only=True):
@@ -50,10 +49,10 @@ def list_webhooks(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Page
 @endpoint("GET", f"{PATH}/deliveries", "deliveries", who=OWNER)
 def list_deliveries(call: Call[None, DeliveryQuery], tx: LongTx, access: Access) -> Page[DeliveryShape]:
     """List what was delivered to webhooks and what became of it, the newest first."""
-    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
     wanted = DeliveryFilter(webhook=call.query.webhook, outcome=call.query.outcome)
-    found = deliveries_seen(tx, access, wanted, before=position[0] if position else None, limit=limit + 1)
-    return Page(*cut(found, limit, lambda delivery: (delivery.id,)))
+    return paged_by_id(
+        call.query, lambda before, most: deliveries_seen(tx, access, wanted, before=before, limit=most)
+    )  # fmt: skip
 
 
 @endpoint("GET", f"{PATH}/deliveries/{{id}}", "delivery", who=OWNER)

@@ -1,5 +1,6 @@
 """Reading tasks: lists, a single task, its thread, its history, its sessions, and why it is not moving."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -9,7 +10,7 @@ from carrel.kernel.fields import AnySession, Cursor, Name
 from carrel.monitoring import Why
 from carrel.sessions import LaneFilter, generations_of, lane_rows
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
+from carrel.surfaces.api.cursors import clamp, paged
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.scope import Scoped, SpaceNames, scope_of
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape
@@ -57,21 +58,23 @@ class TaskHistoryQuery(Input, frozen=True, kw_only=True):
 @endpoint("GET", "/api/tasks", "tasks", tool="task_list")
 def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page[TaskShape]:
     """List the tasks that the caller may read, newest first, or in the order of their columns."""
-    query, limit = call.query, clamp(call.query.limit, limits.TASK_LIST_ROWS_DEFAULT, limits.TASK_LIST_ROWS_MAX)
+    query = call.query
     criteria = {name: getattr(query, name) for name in TaskCriteria.__struct_fields__}
     scoped = Scoped(session_key=query.session_key, space_id=query.space_id, allowed_space_ids=query.allowed_space_ids)
     wanted = TaskFilter(**criteria, spaces=scope_of(tx, access, scoped, infers=True).allowed)
+    rows = (limits.TASK_LIST_ROWS_DEFAULT, limits.TASK_LIST_ROWS_MAX)
     if query.sort == "position":
-        page, following = read_page(
-            lambda at, most: list_tasks(tx, access, wanted, by_position=True, after=at, limit=most),
-            read_cursor(query.cursor, tuple[float, str]), limit, lambda task: (task.sort_index, task.id),
+        page = paged(
+            query, tuple[float, str],
+            lambda after, most: list_tasks(tx, access, wanted, by_position=True, after=after, limit=most),
+            lambda task: (task.sort_index, task.id), *rows,
         )  # fmt: skip
     else:
-        page, following = read_page(
-            lambda at, most: list_tasks(tx, access, wanted, before=at, limit=most),
-            read_cursor(query.cursor, tuple[int, str]), limit, lambda task: (task.created_at, task.id),
+        page = paged(
+            query, tuple[int, str], lambda before, most: list_tasks(tx, access, wanted, before=before, limit=most),
+            lambda task: (task.created_at, task.id), *rows,
         )  # fmt: skip
-    return Page(task_shapes(tx, access, page), following)
+    return page.shown(partial(task_shapes, tx, access))
 
 
 @endpoint("GET", "/api/tasks/{id}", "task", tool="task_get")
