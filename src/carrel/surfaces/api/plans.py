@@ -5,20 +5,11 @@ from typing import Annotated
 
 from msgspec import Meta, structs
 
+from carrel import modes
 from carrel.goals import Plan, PlannedTask, PlanShape, find_plan, plan_shape, set_plan
 from carrel.kernel import PEOPLE, Access, SessionKey
 from carrel.kernel.fields import SOME_TEXT, ShortText, at_most, checked
 from carrel.kernel.limits import GOAL_NAME_CHARS_MAX, PLAN_MARKDOWN_CHARS_MAX, PLAN_TASKS_MAX
-from carrel.modes import (
-    PlanStateShape,
-    approve_session_plan,
-    cancel_session_plan,
-    disable_plan_mode,
-    enable_plan_mode,
-    plan_state,
-    plan_state_shape,
-    resume_session_plan,
-)
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
@@ -46,24 +37,24 @@ class PlanBody(OfSession, frozen=True, kw_only=True):
 
 
 @endpoint("GET", "/api/plans", tool="plan_get")
-def show_plans(call: Call[None, OfSession], tx: Tx, access: Access) -> PlanStateShape:
+def show_plans(call: Call[None, OfSession], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Get the plan mode of a session, and its newest plans."""
     key = session_named(tx, access, required(call.query.session_id))
-    return plan_state_shape(tx, access, plan_state(tx, access, key))
+    return modes.plan_state_shape(tx, access, modes.plan_state(tx, access, key))
 
 
 @endpoint("POST", "/api/plans/enable", who=PEOPLE)
-def enable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateShape:
+def enable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Switch plan mode on in a session; one that is in plan mode stays as it is."""
     key = session_named(tx, access, required(call.body.session_id))
-    return plan_state_shape(tx, access, enable_plan_mode(tx, access, key))
+    return modes.plan_state_shape(tx, access, modes.enable_plan_mode(tx, access, key))
 
 
 @endpoint("POST", "/api/plans/disable", who=PEOPLE)
-def disable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateShape:
+def disable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Switch plan mode off in a session, and cancel a plan that is still being written."""
     key = session_named(tx, access, required(call.body.session_id))
-    return plan_state_shape(tx, access, disable_plan_mode(tx, access, key, call.services.rules))
+    return modes.plan_state_shape(tx, access, modes.disable_plan_mode(tx, access, key, call.services.rules))
 
 
 @endpoint("GET", "/api/plans/{id}", "plan", tool="plan_get")
@@ -84,19 +75,19 @@ def write(call: Call[PlanBody, NoQuery], tx: Tx, access: Access) -> PlanShape:
 @endpoint("POST", "/api/plans/{id}/approve", "plan", who=PEOPLE, new_work=True)
 def approve_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Approve a plan that is ready: its tasks begin, in their order; a session that worked on it leaves plan mode."""
-    return _change(call, tx, access, approve_session_plan)
+    return _change(call, tx, access, modes.approve_session_plan)
 
 
 @endpoint("POST", "/api/plans/{id}/cancel", "plan", who=PEOPLE)
 def cancel_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Cancel a plan, with the runs of its tasks."""
-    return _change(call, tx, access, cancel_session_plan)
+    return _change(call, tx, access, modes.cancel_session_plan)
 
 
 @endpoint("POST", "/api/plans/{id}/resume", "plan", who=PEOPLE, new_work=True)
 def resume_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Go on with a plan that failed or is blocked: what failed begins again."""
-    return _change(call, tx, access, resume_session_plan)
+    return _change(call, tx, access, modes.resume_session_plan)
 
 
 def _change(call: Call[OfSession, NoQuery], tx: Tx, access: Access, change: Change) -> PlanShape:
