@@ -174,7 +174,7 @@ RIGHTS = (
     Mutant(
         "the stream shows everything",
         "surfaces/api/stream.py",
-        "        return visible_events(tx, access, events, scope_of(tx, access, self._query).allowed)",
+        "        return visible_events(tx, access, events, scope_of(tx, access, self.call.query).allowed)",
         "        return events",
         "tests/surfaces/api/test_visibility.py",
     ),

@@ -2742,9 +2742,9 @@ export interface components {
          * @description The message is stored, and its run or the run that it answers is queued.
          */
         ChatAccepted: {
-            runId: string;
             sessionId: string;
             sessionKey: string;
+            runId: string;
         };
         /**
          * ChatLine
@@ -2864,10 +2864,14 @@ export interface components {
          * @description The reply of a command, and the session that is active after it.
          */
         CommandAnswer: {
-            command: string;
-            reply: string;
             sessionId: string;
             sessionKey: string;
+            command: string;
+            reply: string;
+        };
+        /** CommandsAnswer */
+        CommandsAnswer: {
+            commands: components["schemas"]["KnownCommand"][];
         };
         /**
          * Comparison
@@ -2993,13 +2997,13 @@ export interface components {
          */
         Deleted: {
             /** @default [] */
-            spaces?: string[];
-            /** @default [] */
             topics?: string[];
             /** @default [] */
             tasks?: string[];
             /** @default [] */
             logs?: string[];
+            /** @default [] */
+            spaces?: string[];
             /** @default [] */
             sessions?: string[];
         };
@@ -3297,14 +3301,6 @@ export interface components {
             label: number;
         };
         /**
-         * HookAccepted
-         * @description The message is stored and its run is queued.
-         */
-        HookAccepted: {
-            runId: string;
-            sessionKey: string;
-        };
-        /**
          * HookMessage
          * @description A message to an agent; `sessionKey` only where the settings allow it. `name` labels the run.
          */
@@ -3413,13 +3409,6 @@ export interface components {
             usage: string;
             effect: string;
             ownerOnly: boolean;
-        };
-        /**
-         * KnownCommands
-         * @description Every slash command, in the order in which /help lists them.
-         */
-        KnownCommands: {
-            commands: components["schemas"]["KnownCommand"][];
         };
         /**
          * KnownLog
@@ -3694,13 +3683,13 @@ export interface components {
             title?: string;
             /** @default [] */
             tags?: string[];
-            scope: string;
-            /** @default null */
-            agentId?: string | null;
             /** @default null */
             expiresAt?: string | null;
             /** @default null */
             supersedes?: string | null;
+            scope: string;
+            /** @default null */
+            agentId?: string | null;
         };
         /**
          * MemoryChange
@@ -3836,8 +3825,8 @@ export interface components {
          */
         MovedTask: {
             task: components["schemas"]["TaskShape"];
-            closedSessions: string[];
             cancelledRuns: string[];
+            closedSessions: string[];
         };
         /**
          * NewAccount
@@ -4357,6 +4346,14 @@ export interface components {
             running: components["schemas"]["RunShape"] | null;
             runs: components["schemas"]["RunShape"][];
         };
+        /**
+         * QueuedRun
+         * @description The message is stored and its run is queued.
+         */
+        QueuedRun: {
+            runId: string;
+            sessionKey: string;
+        };
         /** ReadAnswer */
         ReadAnswer: {
             read: number;
@@ -4455,8 +4452,8 @@ export interface components {
          */
         Replayed: {
             runId: string;
-            replayedFrom: string;
             sessionKey: string;
+            replayedFrom: string;
         };
         /**
          * ResetSession
@@ -5633,9 +5630,9 @@ export interface components {
          */
         "carrel.surfaces.api.runs.Accepted": {
             runId: string;
+            sessionKey: string;
             /** @enum {unknown} */
             status: "accepted";
-            sessionKey: string;
             steers?: string;
         };
         /**
@@ -6418,7 +6415,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KnownCommands"];
+                    "application/json": components["schemas"]["CommandsAnswer"];
                 };
             };
         };
@@ -6671,7 +6668,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HookAccepted"];
+                    "application/json": components["schemas"]["QueuedRun"];
                 };
             };
         };
@@ -6878,7 +6875,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HookAccepted"];
+                    "application/json": components["schemas"]["QueuedRun"];
                 };
             };
         };
@@ -7447,9 +7444,9 @@ export interface operations {
     list_notifications: {
         parameters: {
             query?: {
-                unread?: boolean;
                 limit?: number;
                 cursor?: string;
+                unread?: boolean;
             };
             header?: never;
             path?: never;
@@ -7775,6 +7772,8 @@ export interface operations {
     list_runs: {
         parameters: {
             query?: {
+                limit?: number;
+                cursor?: string;
                 sessionKey?: string;
                 agentId?: string;
                 taskId?: string;
@@ -7783,8 +7782,6 @@ export interface operations {
                 state?: "cancelled" | "completed" | "failed" | "queued" | "running" | "waiting";
                 waitingFor?: "person" | "program";
                 provenance?: string;
-                limit?: number;
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8343,6 +8340,8 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
+                limit?: number;
+                cursor?: string;
                 q?: string;
                 archived?: boolean;
                 pinned?: boolean;
@@ -8354,8 +8353,6 @@ export interface operations {
                 state?: "busy" | "closed" | "idle";
                 activeMinutes?: number;
                 messageLimit?: number;
-                limit?: number;
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8637,9 +8634,9 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
+                cursor?: string;
                 includeTools?: boolean;
                 runId?: string;
-                cursor?: string;
             };
             header?: never;
             path: {

@@ -3,14 +3,14 @@
 from typing import Literal
 
 from carrel.chats import active_session, move_pointer
-from carrel.kernel import PEOPLE, Access, Input, Shape, invalid
+from carrel.kernel import PEOPLE, Access, Input, invalid
 from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
 from carrel.sessions import LaneFilter, find_lane, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.session_ids import Reference
-from carrel.surfaces.api.sessions.changes import Channel, ClientId
+from carrel.surfaces.api.sessions.changes import Channel, ClientId, SessionNamed
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shapes
 from carrel.surfaces.http.services import Services
 
@@ -28,19 +28,16 @@ class RecentQuery(ActiveQuery, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-class ActiveChoice(Input, frozen=True, kw_only=True):
+class ActiveChoice(ActiveQuery, frozen=True, kw_only=True):
     """The session to make active."""
 
-    channel_type: Channel = "web"
     client_instance_id: ClientId
     session_id: Reference
 
 
-class ActiveSession(Shape, frozen=True, kw_only=True):
+class ActiveSession(SessionNamed, frozen=True, kw_only=True):
     """The active session of a client, and how it was found."""
 
-    session_id: str
-    session_key: str
     source: Literal["pointer", "repaired", "default"]
 
 
@@ -68,12 +65,12 @@ def read_recent(call: Call[None, RecentQuery], tx: Tx, access: Access) -> list[S
     return session_shapes(tx, access, lane_rows(tx, access, filters, before=None, limit=limit), 0)
 
 
-def _require_name(client: ActiveQuery | ActiveChoice) -> None:
+def _require_name(client: ActiveQuery) -> None:
     if client.channel_type == "web" and not client.client_instance_id:
         raise invalid("clientInstanceId", "A browser must identify itself: send clientInstanceId.")
 
 
-def _active(services: Services, client: ActiveQuery | ActiveChoice, tx: Tx, access: Access) -> ActiveSession:
+def _active(services: Services, client: ActiveQuery, tx: Tx, access: Access) -> ActiveSession:
     _require_name(client)
     found = active_session(tx, access, services.settings.sessions, client.channel_type, client.client_instance_id)
     return ActiveSession(session_id=found.key.conversation, session_key=str(found.key), source=found.source)

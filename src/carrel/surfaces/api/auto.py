@@ -44,7 +44,7 @@ class AutoRunList(Shape, frozen=True, kw_only=True):
 @endpoint("GET", "/api/auto/runs")
 def list_auto_runs(call: Call[None, AutoRunsQuery], tx: Tx, access: Access) -> AutoRunList:
     """List the auto runs of a session, newest first."""
-    key = session_named(tx, access, required(call.query.session_id))
+    key = call.query.required_key(tx, access)
     found = auto_runs_of_session(tx, access, key, ended=call.query.include_ended, limit=LIST_ROWS_MAX)
     return AutoRunList(session_id=key.conversation, runs=[auto_shape(auto) for auto in found])
 
@@ -62,7 +62,7 @@ def stop_auto_runs(call: Call[AutoStop, NoQuery], tx: Tx, access: Access) -> lis
     """Stop an auto run, or all of a session; one whose tick is working stops with it."""
     body = call.body
     if body.run_id is None:
-        return stop_auto(tx, access, key=session_named(tx, access, required(body.session_id)))
+        return stop_auto(tx, access, key=body.required_key(tx, access))
     found = find_auto_run(tx, access, body.run_id)
     if body.session_id is not None and found.session_key != session_named(tx, access, body.session_id):
         raise not_found("auto run")

@@ -14,7 +14,7 @@ from carrel.kernel.limits import ATTACHMENTS_MAX, NAME_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, Reply, endpoint
 from carrel.surfaces.api.session_ids import Reference
-from carrel.surfaces.api.sessions.changes import Channel, ClientId
+from carrel.surfaces.api.sessions.changes import Channel, ClientId, SessionNamed
 from carrel.surfaces.http.openapi import BASE64
 from carrel.surfaces.http.services import Services
 
@@ -51,21 +51,17 @@ class ChatLine(Input, frozen=True, kw_only=True):
     attachments: Annotated[tuple[NewFile, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})] = ()
 
 
-class ChatAccepted(Shape, frozen=True, kw_only=True):
+class ChatAccepted(SessionNamed, frozen=True, kw_only=True):
     """The message is stored, and its run or the run that it answers is queued."""
 
     run_id: str
-    session_id: str
-    session_key: str
 
 
-class CommandAnswer(Shape, frozen=True, kw_only=True):
+class CommandAnswer(SessionNamed, frozen=True, kw_only=True):
     """The reply of a command, and the session that is active after it."""
 
     command: str
     reply: str
-    session_id: str
-    session_key: str
 
 
 class KnownCommand(Shape, frozen=True, kw_only=True):
@@ -77,18 +73,11 @@ class KnownCommand(Shape, frozen=True, kw_only=True):
     owner_only: bool
 
 
-class KnownCommands(Shape, frozen=True, kw_only=True):
-    """Every slash command, in the order in which /help lists them."""
-
-    commands: tuple[KnownCommand, ...]
-
-
-@endpoint("GET", "/api/commands", who=PEOPLE)
-async def list_commands(call: Call[None, NoQuery]) -> KnownCommands:
+@endpoint("GET", "/api/commands", "commands", who=PEOPLE)
+async def list_commands(call: Call[None, NoQuery]) -> list[KnownCommand]:
     """List the slash commands of chats."""
-    return KnownCommands(
-        commands=tuple(KnownCommand.of(command, name=name) for name, command in known_commands().items())
-    )
+    # In the order in which /help lists them.
+    return [KnownCommand.of(command, name=name) for name, command in known_commands().items()]
 
 
 @endpoint(

@@ -38,10 +38,9 @@ class RoutingQuery(Input, frozen=True, kw_only=True):
     session_key: AnySession
 
 
-class RoutingBody(Input, frozen=True, kw_only=True):
+class RoutingBody(RoutingQuery, frozen=True, kw_only=True):
     """Where messages of a session belong; `anchor` is what was said."""
 
-    session_key: AnySession
     topic_id: Id
     task_id: Id | None = None
     anchor: Anchor = ""
@@ -83,13 +82,8 @@ class DigestsBody(Input, frozen=True, kw_only=True):
 @endpoint("GET", "/api/classifier/status")
 def show_status(call: Call[None, NoQuery], tx: Tx, access: Access) -> ClassifierStatus:
     """Get the progress of the classifier."""
-    found = board.backlog(tx, access)
-    return ClassifierStatus(
-        pending=found.pending,
-        oldest_pending_seconds=found.oldest_seconds,
-        last_cycle_at=iso(found.last_turn_at),
-        mode=board.sorted_by(call.services.settings.classifier, default_model(tx, access, call.services.connections)),
-    )
+    mode = board.sorted_by(call.services.settings.classifier, default_model(tx, access, call.services.connections))
+    return ClassifierStatus.of(board.backlog(tx, access), mode=mode)
 
 
 @endpoint("GET", "/api/classifier/pending", "logs")

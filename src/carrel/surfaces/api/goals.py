@@ -62,7 +62,7 @@ class GoalsQuery(PageOfSession, frozen=True, kw_only=True):
 @endpoint("GET", "/api/goals", "goals", who=PEOPLE, tool="goal_list")
 def list_goals(call: Call[None, GoalsQuery], tx: Tx, access: Access) -> Page[GoalShape]:
     """List the goals of a session, or with `all` of all sessions that the caller may see, newest first."""
-    key = None if call.query.all else session_named(tx, access, required(call.query.session_id))
+    key = None if call.query.all else call.query.required_key(tx, access)
 
     def read(before: str | None, most: int) -> list[Goal]:
         if key is None:
@@ -83,7 +83,7 @@ def create_goal(call: Call[GoalBody, NoQuery], tx: Tx, access: Access) -> GoalSh
 @endpoint("GET", "/api/goals/{id}", "goal", who=PEOPLE)
 def show_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> GoalShape:
     """Get a goal with its plans and tasks."""
-    key = session_if_named(tx, access, call.query.session_id)
+    key = call.query.key_if_named(tx, access)
     return goal_shape(tx, access, find_goal(tx, access, call.path("id"), key=key))
 
 
@@ -98,12 +98,12 @@ def patch_goal(call: Call[GoalPatch, NoQuery], tx: Tx, access: Access) -> GoalSh
 @endpoint("DELETE", "/api/goals/{id}", who=PEOPLE)
 def remove_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> None:
     """Delete a goal with its plans and its memory; its tasks stay."""
-    key = session_if_named(tx, access, call.query.session_id)
+    key = call.query.key_if_named(tx, access)
     delete_goal(tx, access, call.path("id"), call.services.rules, key=key)
 
 
 @endpoint("POST", "/api/goals/{id}/complete", "goal", who=PEOPLE, tool="goal_complete")
 def finish_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> GoalShape:
     """Complete a goal; the rest of its plans is no longer worked on."""
-    key = session_if_named(tx, access, call.query.session_id)
+    key = call.query.key_if_named(tx, access)
     return goal_shape(tx, access, complete_goal(tx, access, call.path("id"), call.services.rules, key=key))

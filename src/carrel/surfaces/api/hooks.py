@@ -9,6 +9,7 @@ from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.session_ids import Reference
+from carrel.surfaces.api.shapes import QueuedRun
 
 _PROGRAMS: tuple[Kind, ...] = (*PEOPLE, "client")
 
@@ -42,15 +43,8 @@ class ClaudeAnswer(Shape, frozen=True, kw_only=True, omit_defaults=True):
     hook_specific_output: HookOutput | None = None
 
 
-class HookAccepted(Shape, frozen=True, kw_only=True):
-    """The message is stored and its run is queued."""
-
-    run_id: str
-    session_key: str
-
-
 @endpoint("POST", "/api/hooks/agent", status=202, who=_PROGRAMS, creates=True, tool="sessions_send")
-def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> HookAccepted:
+def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> QueuedRun:
     """Hand a message to an agent, in a session of its own unless the settings let programs name one."""
     new, services = call.body, call.services
     require_hooks(services.settings.hooks)
@@ -59,11 +53,11 @@ def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> Hook
         tx, access, services.settings.hooks, services.rules, new.message,
         agent=new.agent_id, reference=new.session_key, name=new.name,
     )  # fmt: skip
-    return HookAccepted(run_id=run.id, session_key=run.key)
+    return QueuedRun(run_id=run.id, session_key=run.key)
 
 
 @endpoint("POST", "/api/hooks/wake", status=202, who=_PROGRAMS, creates=True, tool="sessions_send")
-def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> HookAccepted:
+def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> QueuedRun:
     """Wake an agent in its main lane with a text."""
     require_hooks(call.services.settings.hooks)
     call.services.refuse_when_draining()
@@ -74,7 +68,7 @@ def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> HookAcce
         if refusal.field == "message":
             refusal.field = "text"
         raise
-    return HookAccepted(run_id=run.id, session_key=run.key)
+    return QueuedRun(run_id=run.id, session_key=run.key)
 
 
 @endpoint("POST", "/api/hooks/claude", who=PEOPLE)

@@ -39,28 +39,28 @@ class PlanBody(OfSession, frozen=True, kw_only=True):
 @endpoint("GET", "/api/plans", tool="plan_get")
 def show_plans(call: Call[None, OfSession], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Get the plan mode of a session, and its newest plans."""
-    key = session_named(tx, access, required(call.query.session_id))
+    key = call.query.required_key(tx, access)
     return modes.plan_state_shape(tx, access, modes.plan_state(tx, access, key))
 
 
 @endpoint("POST", "/api/plans/enable", who=PEOPLE)
 def enable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Switch plan mode on in a session; one that is in plan mode stays as it is."""
-    key = session_named(tx, access, required(call.body.session_id))
+    key = call.body.required_key(tx, access)
     return modes.plan_state_shape(tx, access, modes.enable_plan_mode(tx, access, key))
 
 
 @endpoint("POST", "/api/plans/disable", who=PEOPLE)
 def disable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Switch plan mode off in a session, and cancel a plan that is still being written."""
-    key = session_named(tx, access, required(call.body.session_id))
+    key = call.body.required_key(tx, access)
     return modes.plan_state_shape(tx, access, modes.disable_plan_mode(tx, access, key, call.services.rules))
 
 
 @endpoint("GET", "/api/plans/{id}", "plan", tool="plan_get")
 def show_plan(call: Call[None, OfSession], tx: Tx, access: Access) -> PlanShape:
     """Get a plan of a session, with its tasks."""
-    key = session_named(tx, access, required(call.query.session_id))
+    key = call.query.required_key(tx, access)
     return plan_shape(tx, access, find_plan(tx, access, call.path("id"), key=key))
 
 
@@ -91,5 +91,5 @@ def resume_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanSh
 
 
 def _change(call: Call[OfSession, NoQuery], tx: Tx, access: Access, change: Change) -> PlanShape:
-    key = session_named(tx, access, required(call.body.session_id))
+    key = call.body.required_key(tx, access)
     return plan_shape(tx, access, change(tx, access, key, call.path("id"), call.services.rules))

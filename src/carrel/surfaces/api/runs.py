@@ -19,7 +19,7 @@ from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import PageQuery, clamp, paged_by_id
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.session_ids import Reference
-from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
+from carrel.surfaces.api.shapes import QueuedRun, RunShape, Waited, run_shape, run_shapes, waited
 from carrel.work import tasks_planned
 
 TaskId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
@@ -38,12 +38,10 @@ class NewRun(Input, frozen=True, kw_only=True):
     steer: bool = False
 
 
-class Accepted(Shape, frozen=True, kw_only=True):
+class Accepted(QueuedRun, frozen=True, kw_only=True):
     """The message is stored and its run is queued; `steers` names the run that it joins at the next step, if any."""
 
-    run_id: str
     status: Literal["accepted"]
-    session_key: str
     steers: str | UnsetType = UNSET
 
 
@@ -86,12 +84,10 @@ class Retried(Shape, frozen=True, kw_only=True):
     retried_from: str
 
 
-class Replayed(Shape, frozen=True, kw_only=True):
+class Replayed(QueuedRun, frozen=True, kw_only=True):
     """The new run, the run whose step it sends again, and the lane of its own that it is in."""
 
-    run_id: str
     replayed_from: str
-    session_key: str
 
 
 class ReceiptQuery(Input, frozen=True, kw_only=True):

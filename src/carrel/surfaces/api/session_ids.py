@@ -28,6 +28,14 @@ class OfSession(Input, frozen=True, kw_only=True):
 
     session_id: SessionId | None = None
 
+    def required_key(self, tx: Tx, access: Access) -> SessionKey:
+        """Return the key of the session; Refusal when none is named."""
+        return session_named(tx, access, required(self.session_id))
+
+    def key_if_named(self, tx: Tx, access: Access) -> SessionKey | None:
+        """Return the key of the session, if one is named."""
+        return session_if_named(tx, access, self.session_id)
+
 
 class PageOfSession(OfSession, frozen=True, kw_only=True):
     """Which page of a session's list."""

@@ -53,19 +53,17 @@ class SeenBody(Input, frozen=True, kw_only=True):
     seq: Annotated[int, Meta(ge=0, lt=1 << 62)]
 
 
-class MovedTask(Shape, frozen=True, kw_only=True):
-    """A task after a move, and the sessions and runs that the move ended."""
-
-    task: work.TaskShape
-    closed_sessions: tuple[str, ...]
-    cancelled_runs: tuple[str, ...]
-
-
 class StoppedTask(Shape, frozen=True, kw_only=True):
     """A stopped task and the runs that were cancelled."""
 
     task: work.TaskShape
     cancelled_runs: tuple[str, ...]
+
+
+class MovedTask(StoppedTask, frozen=True, kw_only=True):
+    """A task after a move, and the sessions and runs that the move ended."""
+
+    closed_sessions: tuple[str, ...]
 
 
 @endpoint("POST", "/api/tasks", "task", creates=True, tool="task_create", new_work=True)
