@@ -8,10 +8,9 @@ from msgspec import UNSET, Meta, UnsetType, structs
 from carrel.access import (
     Account,
     AccountShape,
-    Email,
     NewToken,
     NewTokenFields,
-    Role,
+    NewUser,
     TokenShape,
     UserChange,
     UserShape,
@@ -27,7 +26,7 @@ from carrel.access import (
 )
 from carrel.agents import ACCOUNT_SLUG, account_settings, change_account, make_token, open_account
 from carrel.kernel import Access, Input, Shape
-from carrel.kernel.fields import AgentName, Name, Slug, checked
+from carrel.kernel.fields import AgentName, Name, checked
 from carrel.kernel.limits import BRIEFING_CHARS_MAX, LIST_ROWS_MAX, TOKEN_NAMES_MAX
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
@@ -110,15 +109,6 @@ def update_account(call: Call[AccountChange, NoQuery], tx: Tx, access: Access) -
     name = None if call.body.name is UNSET else call.body.name
     changes = {} if call.body.settings is UNSET else msgspec.to_builtins(call.body.settings)
     return _account_shape(change_account(tx, access, name, changes))
-
-
-class NewUser(Input, frozen=True, kw_only=True):
-    """A new user; without a slug, one is made from the name."""
-
-    name: Name
-    slug: Slug | None = None
-    email: Email | None = None
-    role: Role = "member"
 
 
 @endpoint("GET", "/api/users", "users", who=OWNER)

@@ -78,7 +78,7 @@ async def show_me(call: Call[None, NoQuery]) -> Me:
     """Get the caller that the token or cookie identifies."""
     account, start = await call.read(lambda tx, access: (account_of(tx, access), feed_start(tx, access, None)))
     return Me(
-        account=OwnAccount(id=account.id, name=account.name, slug=account.slug),
+        account=OwnAccount.of(account),
         actor=actor_of(call.access),
         rights=list(_RIGHTS.get(call.access.kind, ("read",) if call.access.agent_id else ())),
         space_ids=list(call.access.space_ids),

@@ -1,16 +1,23 @@
 """Auto runs: start, list and stop agents that work by themselves on a task or through a goal of a session."""
 
-from typing import Annotated
-
-from msgspec import Meta, structs
+from msgspec import structs
 
 from carrel.kernel import PEOPLE, Access, Shape, not_found
-from carrel.kernel.fields import Id, Text
-from carrel.kernel.limits import AUTO_INTERVAL_SECONDS_MAX, LIST_ROWS_MAX
-from carrel.modes import AutoShape, NewAutoRun, auto_runs_of_session, auto_shape, find_auto_run, start_auto, stop_auto
+from carrel.kernel.fields import Id
+from carrel.kernel.limits import LIST_ROWS_MAX
+from carrel.modes import (
+    AutoRunFields,
+    AutoShape,
+    NewAutoRun,
+    auto_runs_of_session,
+    auto_shape,
+    find_auto_run,
+    start_auto,
+    stop_auto,
+)
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
-from carrel.surfaces.api.session_ids import OfSession, required, session_named
+from carrel.surfaces.api.session_ids import OfSession, SessionId, required, session_named
 
 
 class AutoRunsQuery(OfSession, frozen=True, kw_only=True):
@@ -19,13 +26,10 @@ class AutoRunsQuery(OfSession, frozen=True, kw_only=True):
     include_ended: bool = False
 
 
-class AutoStart(OfSession, frozen=True, kw_only=True):
+class AutoStart(AutoRunFields, frozen=True, kw_only=True):
     """What to work on: a goal, a task, or a task that is made from a text; a new task without any of them."""
 
-    goal_id: Id | None = None
-    task_id: Id | None = None
-    text: Text | None = None
-    interval_seconds: Annotated[int, Meta(ge=1, le=AUTO_INTERVAL_SECONDS_MAX)] | None = None
+    session_id: SessionId | None = None
 
 
 class AutoStop(OfSession, frozen=True, kw_only=True):

@@ -8,13 +8,14 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.commands import ChatMessage, Received, known_commands, receive
-from carrel.kernel import PEOPLE, Access, Input, NewAttachment, Refusal, Shape, invalid
+from carrel.kernel import PEOPLE, Access, Input, NewAttachment, Shape, invalid
 from carrel.kernel.fields import Id, Name, ShortText
 from carrel.kernel.limits import ATTACHMENTS_MAX, NAME_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, Reply, endpoint
 from carrel.surfaces.api.session_ids import Reference
 from carrel.surfaces.api.sessions.changes import Channel, ClientId, SessionNamed
+from carrel.surfaces.http.errors import field_named
 from carrel.surfaces.http.openapi import BASE64
 from carrel.surfaces.http.services import Services
 
@@ -113,13 +114,8 @@ async def send_line(
             promise(tx, received)
         return received
 
-    try:
+    with field_named("text", below="message"):
         return await services.db.write(work)
-    except Refusal as refusal:
-        # The rooms below say `message`; the field here is `text`.
-        if refusal.field == "message":
-            refusal.field = "text"
-        raise
 
 
 def _message(line: ChatLine) -> ChatMessage:

@@ -1,16 +1,12 @@
 """Goals: what a session is to achieve, with the plans and tasks that lead there."""
 
-from typing import Annotated, Any
-
-from msgspec import field, structs
+from msgspec import structs
 
 from carrel.goals import (
-    GOAL_MOVES,
     Goal,
     GoalChange,
-    GoalDescription,
-    GoalName,
     GoalShape,
+    NewGoal,
     change_goal,
     complete_goal,
     delete_goal,
@@ -21,7 +17,6 @@ from carrel.goals import (
     make_goal,
 )
 from carrel.kernel import PEOPLE, Access
-from carrel.kernel.fields import checked
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import paged_by_id
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
@@ -34,17 +29,11 @@ from carrel.surfaces.api.session_ids import (
     session_named,
 )
 
-# The room below checks it and words the refusal; here it is only described.
-FirstStatus = Annotated[str, checked(enum=["submitted", *GOAL_MOVES["submitted"]])]
 
-
-class GoalBody(OfSession, frozen=True, kw_only=True):
+class GoalBody(NewGoal, frozen=True, kw_only=True):
     """A new goal, and the session it belongs to."""
 
-    name: GoalName
-    description: GoalDescription = ""
-    status: FirstStatus | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    session_id: SessionId | None = None
 
 
 class GoalPatch(GoalChange, frozen=True, kw_only=True):

@@ -3,13 +3,14 @@
 from carrel.board import ClaudeEvent, is_unrecorded, record, require_hooks, run_hook, wake
 from carrel.context import AROUND_CHARS, ContextLimits, ContextRequest, injected
 from carrel.journal import clean
-from carrel.kernel import PEOPLE, Access, Input, Kind, Refusal, Shape, clip
+from carrel.kernel import PEOPLE, Access, Input, Kind, Shape, clip
 from carrel.kernel.fields import Name, Text
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.session_ids import Reference
 from carrel.surfaces.api.shapes import QueuedRun
+from carrel.surfaces.http.errors import field_named
 
 _PROGRAMS: tuple[Kind, ...] = (*PEOPLE, "client")
 
@@ -61,13 +62,8 @@ def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> QueuedRu
     """Wake an agent in its main lane with a text."""
     require_hooks(call.services.settings.hooks)
     call.services.refuse_when_draining()
-    try:
+    with field_named("text", below="message"):
         run = wake(tx, access, call.services.rules, call.body.text, call.body.agent_id)
-    except Refusal as refusal:
-        # The rooms below say `message`; the field here is `text`.
-        if refusal.field == "message":
-            refusal.field = "text"
-        raise
     return QueuedRun(run_id=run.id, session_key=run.key)
 
 

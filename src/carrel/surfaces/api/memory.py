@@ -31,7 +31,8 @@ from carrel.memory import (
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp, paged_by_id
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
-from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
+from carrel.surfaces.api.session_ids import SessionId, required
+from carrel.surfaces.http.errors import field_named
 from carrel.tools import reader_named, reader_within, visible_memory
 
 # The room below checks these and words the refusals; here they are only described.
@@ -156,5 +157,5 @@ def list_reads(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[Memory
 
 def _chain(tx: Tx, access: Access, query: ChainQuery) -> Reader:
     session = required(query.session_id)
-    with refused_by_name():
+    with field_named("sessionId", below="sessionKey"):
         return reader_named(tx, access, session, goal_id=query.goal_id, task_id=query.task_id)

@@ -1,23 +1,18 @@
 """Plan mode and the plans of a session. A request that names a session acts on that session alone."""
 
 from collections.abc import Callable
-from typing import Annotated
 
-from msgspec import Meta, structs
+from msgspec import structs
 
 from carrel import modes
-from carrel.goals import Plan, PlannedTask, PlanShape, find_plan, plan_shape, set_plan
+from carrel.goals import Plan, PlanContent, PlanShape, find_plan, plan_shape, set_plan
 from carrel.kernel import PEOPLE, Access, SessionKey
-from carrel.kernel.fields import SOME_TEXT, ShortText, at_most, checked
-from carrel.kernel.limits import GOAL_NAME_CHARS_MAX, PLAN_MARKDOWN_CHARS_MAX, PLAN_TASKS_MAX
+from carrel.kernel.fields import ShortText
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
-from carrel.surfaces.api.session_ids import OfSession, required, session_named
+from carrel.surfaces.api.session_ids import OfSession, SessionId, required, session_named
 
-# The room below checks these and words the refusals; here they are only described.
-Markdown = Annotated[str, checked(maxLength=PLAN_MARKDOWN_CHARS_MAX, pattern=SOME_TEXT)]
-PlanTitle = Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX)]
 # Changes the named plan of a session, or chooses one if none is named.
 Change = Callable[[Tx, Access, SessionKey, str | None, Rules], Plan]
 
@@ -28,12 +23,10 @@ class ModeBody(OfSession, frozen=True, kw_only=True):
     client_instance_id: ShortText | None = None
 
 
-class PlanBody(OfSession, frozen=True, kw_only=True):
+class PlanBody(PlanContent, frozen=True, kw_only=True):
     """The content of a plan; what is left out stays as it is. Tasks replace those that were set before."""
 
-    markdown: Markdown | None = None
-    title: PlanTitle | None = None
-    tasks: Annotated[tuple[PlannedTask, ...], at_most(PLAN_TASKS_MAX)] | None = None
+    session_id: SessionId | None = None
 
 
 @endpoint("GET", "/api/plans", tool="plan_get")

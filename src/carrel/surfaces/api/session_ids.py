@@ -1,7 +1,5 @@
 """Session references in requests, and the parameter `sessionId`, required where a session must be named."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 from msgspec import Meta
@@ -11,6 +9,7 @@ from carrel.kernel.fields import Cursor
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 from carrel.sessions import find_session
 from carrel.storage import Tx
+from carrel.surfaces.http.errors import field_named
 from carrel.surfaces.http.openapi import REFERENCE_SCHEMA
 
 # A session reference in any of its forms.
@@ -51,20 +50,9 @@ def required(reference: str | None) -> str:
     return reference
 
 
-@contextmanager
-def refused_by_name() -> Iterator[None]:
-    """Let refusals name the field `sessionId`, which the rooms below call a session key."""
-    try:
-        yield
-    except Refusal as refusal:
-        if refusal.field == "sessionKey":
-            refusal.field = "sessionId"
-        raise
-
-
 def session_named(tx: Tx, access: Access, reference: str) -> SessionKey:
     """Return the key of the session that is meant; `current` means the session of the token's agent or run."""
-    with refused_by_name():
+    with field_named("sessionId", below="sessionKey"):
         return find_session(tx, access, reference).key
 
 

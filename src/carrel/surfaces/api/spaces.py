@@ -5,9 +5,9 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.access import (
+    NewSpace,
     Space,
     SpaceChange,
-    SpaceName,
     SpaceShape,
     allowed_spaces,
     change_space,
@@ -19,24 +19,11 @@ from carrel.access import (
     space_shapes,
 )
 from carrel.kernel import Access, Input, Shape, iso
-from carrel.kernel.fields import Name, ShortText, checked
-from carrel.kernel.limits import SPACE_ID_CHARS_MAX, SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
+from carrel.kernel.fields import Name
+from carrel.kernel.limits import SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import PageQuery, paged
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, Reply, endpoint
-
-# The room below checks these and words the refusals; here they are only described. Ids may have
-# letters of every script as well, which a pattern cannot say in all languages alike.
-NewId = Annotated[str, checked(pattern="^space-[a-z0-9]+(-[a-z0-9]+)*$", maxLength=SPACE_ID_CHARS_MAX)]
-
-
-class SpaceBody(Input, frozen=True, kw_only=True):
-    """A new space; without an id it follows from the name."""
-
-    name: SpaceName
-    id: NewId | None = None
-    color: ShortText | None = None
-    default_visible: bool = True
 
 
 class Connections(Input, frozen=True, kw_only=True):
@@ -79,7 +66,7 @@ def list_spaces(call: Call[None, PageQuery], tx: LongTx, access: Access) -> Page
 
 
 @endpoint("POST", "/api/spaces", "space", also=200, who=OWNER, creates=True)
-def create_space(call: Call[SpaceBody, NoQuery], tx: Tx, access: Access) -> Reply[SpaceShape]:
+def create_space(call: Call[NewSpace, NoQuery], tx: Tx, access: Access) -> Reply[SpaceShape]:
     """Make a space and connect it with the others; an existing one is changed."""
     new = structs.asdict(call.body)
     space, is_new = make_space(tx, access, new.pop("name"), space_id=new.pop("id"), **new)
