@@ -192,6 +192,12 @@ def agent_shape(tx: Tx, access: Access, agent: Agent, busy: set[str]) -> AgentSh
     )
 
 
+def agent_id_of(tx: Tx, access: Access, named: str | None) -> str | None:
+    """Return the id of the agent to list things of; a name that no agent has is returned as it is: nothing has it."""
+    agent = None if named is None else agent_by_slug(tx, access, named)
+    return named if agent is None else agent.id
+
+
 def _busy(tx: Tx, access: Access) -> set[str]:
     return {agent for (state, agent), _ in count_live(tx, access).items() if state == "running"}
 

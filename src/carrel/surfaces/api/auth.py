@@ -9,6 +9,7 @@ from carrel.access import access_by_login, account_of, sign_in, sign_out
 from carrel.journal import feed_start
 from carrel.kernel import Access, Code, Input, Kind, Refusal, Shape
 from carrel.kernel.limits import LOGIN_DAYS
+from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Call, NoQuery, Reply, endpoint
 from carrel.surfaces.http.identity import COOKIE, foreign_page, from_own_pages, identify
 
@@ -74,15 +75,14 @@ async def end_session(call: Call[None, NoQuery]) -> Reply[None]:
 
 
 @endpoint("GET", "/api/auth/me", who=EVERYONE)
-async def show_me(call: Call[None, NoQuery]) -> Me:
+def show_me(call: Call[None, NoQuery], tx: Tx, access: Access) -> Me:
     """Get the caller that the token or cookie identifies."""
-    account, start = await call.read(lambda tx, access: (account_of(tx, access), feed_start(tx, access, None)))
     return Me(
-        account=OwnAccount.of(account),
-        actor=actor_of(call.access),
-        rights=list(_RIGHTS.get(call.access.kind, ("read",) if call.access.agent_id else ())),
-        space_ids=list(call.access.space_ids),
-        seq=start.newest,
+        account=OwnAccount.of(account_of(tx, access)),
+        actor=actor_of(access),
+        rights=list(_RIGHTS.get(access.kind, ("read",) if access.agent_id else ())),
+        space_ids=list(access.space_ids),
+        seq=feed_start(tx, access, None).newest,
     )
 
 

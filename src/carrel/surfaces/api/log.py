@@ -10,11 +10,11 @@ from msgspec import Meta, structs
 from carrel import board
 from carrel.access import effective_spaces
 from carrel.kernel import PEOPLE, Access, Grammar, Input, Shape, invalid, limits
-from carrel.kernel.fields import AnySession, Cursor, Moment, Name, Text, at_most, up_to
+from carrel.kernel.fields import Cursor, Moment, Name, Text, at_most, up_to
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import paged
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one
-from carrel.surfaces.api.scope import SpaceNames, names_in
+from carrel.surfaces.api.scope import Scoped, names_in
 from carrel.surfaces.http.services import Services
 
 Raw = Annotated[str, up_to(limits.LOG_RAW_CHARS_MAX)]
@@ -70,17 +70,15 @@ class RawQuery(Input, frozen=True, kw_only=True):
     include_raw: bool = False
 
 
-class NotesQuery(RawQuery, frozen=True, kw_only=True):
+class NotesQuery(Scoped, frozen=True, kw_only=True):
     """Which notes are listed, and which page of them."""
 
+    include_raw: bool = False
     topic_id: Name | None = None
     task_id: Name | None = None
-    session_key: AnySession | None = None
     run_id: Name | None = None
     related_log_id: Names | None = None
     classification_status: board.Classification | None = None
-    space_id: Name | None = None
-    allowed_space_ids: SpaceNames | None = None
     limit: int | None = None
     cursor: Cursor | None = None
 

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, replay
 from carrel.exchanges import redeliver
 from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Input, Message, Provenance, Refusal, Shape, invalid
@@ -16,6 +15,7 @@ from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_fir
 from carrel.runs import Run, advance, answer, cancel, deliver, reads_to_enter, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
+from carrel.surfaces.api.agents import agent_id_of
 from carrel.surfaces.api.cursors import PageQuery, clamp, paged_by_id
 from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.session_ids import Reference
@@ -145,24 +145,12 @@ def steer_run(call: Call[Steering, NoQuery], tx: Tx, access: Access) -> Accepted
 @endpoint("GET", "/api/runs", "runs")
 def list_runs(call: Call[None, RunsQuery], tx: Tx, access: Access) -> Page[RunShape]:
     """List the runs that the caller may see, newest first."""
-    wanted = _filter(tx, access, call.query)
-
-    def read(before: str | None, most: int) -> list[Run]:
-        return [] if wanted is None else runs_newest_first(tx, access, wanted, before=before, limit=most)
-
-    return paged_by_id(call.query, read).shown(partial(run_shapes, tx, access))
-
-
-def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
-    """Return the filter for a query; None when nothing can match it."""
+    query = call.query
     key = None if query.session_key is None else find_session(tx, access, query.session_key).key
-    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
-    if query.agent_id is not None and agent is None:
-        return None
     tasks = None if query.goal_id is None else tasks_planned(tx, access, goal_id=query.goal_id)
-    return RunFilter(
+    wanted = RunFilter(
         key=str(key) if key else None,
-        agent_id=agent.id if agent else None,
+        agent_id=agent_id_of(tx, access, query.agent_id),
         task_id=query.task_id,
         auto_run_id=query.auto_run_id,
         state=query.state,
@@ -170,6 +158,8 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
         provenance_kind=query.provenance,
         task_ids=None if tasks is None else tuple(task.id for task in tasks),
     )
+    page = paged_by_id(query, lambda before, most: runs_newest_first(tx, access, wanted, before=before, limit=most))
+    return page.shown(partial(run_shapes, tx, access))
 
 
 @endpoint("GET", "/api/runs/{id}", "run")

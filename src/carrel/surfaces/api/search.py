@@ -3,10 +3,11 @@
 from typing import Annotated, Literal
 
 from carrel.board import BoardQuery, SearchShape, board_search, place_of_search, search_shape
-from carrel.kernel import Input, Shape, invalid
+from carrel.kernel import Access, Input, Shape, invalid
 from carrel.kernel.fields import SOME_TEXT, AnySession, Id, checked
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SHOWN_CHARS_MAX
 from carrel.search import SubjectKind, request_rebuild
+from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint
 from carrel.surfaces.api.scope import SpaceNames, names_in
@@ -79,10 +80,10 @@ async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
 
 
 @endpoint("POST", "/api/reindex", status=202, who=OWNER, tag="search")
-async def reindex(call: Call[ReindexBody, NoQuery]) -> Reindexing:
+def reindex(call: Call[ReindexBody, NoQuery], tx: Tx, access: Access) -> Reindexing:
     """Rebuild the search index, or a part of it, while it goes on answering."""
     kind, name = call.body.kind, call.body.id
     if kind == "all" and name is not None:
         raise invalid("id", "id must be left out when everything is indexed again.")
-    await call.write(lambda tx, access: request_rebuild(tx, access, _SUBJECTS[kind], name))
+    request_rebuild(tx, access, _SUBJECTS[kind], name)
     return Reindexing(kind=kind, id=name)

@@ -4,12 +4,12 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from carrel.agents import agent_by_slug
 from carrel.kernel import MS_PER_DAY, Access, Input, invalid
 from carrel.kernel.fields import Moment, Name
 from carrel.kernel.limits import USAGE_DAYS_DEFAULT
 from carrel.sessions import find_session
 from carrel.storage import LongTx
+from carrel.surfaces.api.agents import agent_id_of
 from carrel.surfaces.api.endpoint import Call, endpoint
 from carrel.surfaces.api.session_ids import Reference
 from carrel.usage import GROUPS, By, UsageFilter, UsageReport, report_usage
@@ -37,12 +37,10 @@ def read_usage(call: Call[None, UsageQuery], tx: LongTx, access: Access) -> Usag
     until = tx.now if query.until is None else query.until
     since = until - (USAGE_DAYS_DEFAULT - 1) * MS_PER_DAY if query.since is None else query.since
     by = tuple(dict.fromkeys(_group(word.strip()) for word in query.by.split(",")))
-    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
     wanted = UsageFilter(
         since=since,
         until=until,
-        # An agent that does not exist has used nothing.
-        agent_id=query.agent_id if agent is None else agent.id,
+        agent_id=agent_id_of(tx, access, query.agent_id),
         task_id=query.task_id,
         key=None if query.session_key is None else str(find_session(tx, access, query.session_key).key),
         model=query.model,

@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from carrel.agents import agent_by_slug
 from carrel.journal import Entry, entries_of_run, entries_of_session
 from carrel.kernel import MS_PER_MINUTE, Access, Shape
 from carrel.kernel.limits import HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX, ROW_MESSAGES_MAX, SESSION_REFERENCE_CHARS_MAX
 from carrel.runs import live_runs_of_lane
-from carrel.sessions import LaneFilter, LaneRow, find_lane, generations_of, kinds_listed_as, lane_rows
+from carrel.sessions import LaneFilter, find_lane, generations_of, kinds_listed_as, lane_rows
 from carrel.storage import LongTx, Tx
+from carrel.surfaces.api.agents import agent_id_of
 from carrel.surfaces.api.cursors import PageQuery, clamp, paged
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape, session_shapes, with_windows
@@ -81,28 +81,23 @@ class Queue(Shape, frozen=True, kw_only=True):
 def list_sessions(call: Call[None, SessionsQuery], tx: Tx, access: Access) -> SessionList:
     """List the sessions that the caller may see, most recently used first."""
     query, wanted = call.query, _filter(tx, access, call.query)
-
-    def read(before: tuple[int, str] | None, most: int) -> list[LaneRow]:
-        return [] if wanted is None else lane_rows(tx, access, wanted, before=before, limit=most)
-
-    page = paged(query, tuple[int, str], read, lambda row: (row.lane.updated_at, row.lane.key))
+    page = paged(
+        query, tuple[int, str], lambda before, most: lane_rows(tx, access, wanted, before=before, limit=most),
+        lambda row: (row.lane.updated_at, row.lane.key),
+    )  # fmt: skip
     shapes = session_shapes(tx, access, page.items, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
     shapes = with_windows(tx, access, shapes, call.services.connections)
     visibility = Visibility(mode=access.view.mode if access.view else "all", hidden=is_narrowed(tx, access))
     return SessionList.of(page, count=len(shapes), sessions=shapes, visibility=visibility)
 
 
-def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
-    """Return the filter for a query; None when nothing can match it."""
-    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
-    if query.agent_id is not None and agent is None:
-        return None
+def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter:
     return LaneFilter(
         q=query.q,
         archived=query.archived,
         pinned=query.pinned,
         kinds=kinds_listed_as([word.strip() for word in (query.kinds or "").split(",")]),
-        agent_id=agent.id if agent else None,
+        agent_id=agent_id_of(tx, access, query.agent_id),
         task_id=query.task_id,
         spawned_by=query.spawned_by,
         channel=query.channel,
