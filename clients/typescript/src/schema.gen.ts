@@ -2587,8 +2587,6 @@ export interface components {
          */
         AutoStart: {
             /** @default null */
-            sessionId?: string | null;
-            /** @default null */
             goalId?: string | null;
             /** @default null */
             taskId?: string | null;
@@ -2596,6 +2594,8 @@ export interface components {
             text?: string | null;
             /** @default null */
             intervalSeconds?: number | null;
+            /** @default null */
+            sessionId?: string | null;
         };
         /**
          * AutoStop
@@ -3209,8 +3209,6 @@ export interface components {
          * @description A new goal, and the session it belongs to.
          */
         GoalBody: {
-            /** @default null */
-            sessionId?: string | null;
             name: string;
             /** @default  */
             description?: string;
@@ -3218,6 +3216,8 @@ export interface components {
             status?: ("submitted" | "planning" | "working" | "cancelled") | null;
             /** @default {} */
             metadata?: Record<string, never>;
+            /** @default null */
+            sessionId?: string | null;
         };
         /** GoalPage */
         GoalPage: {
@@ -3942,6 +3942,19 @@ export interface components {
             displayName?: string | null;
         };
         /**
+         * NewSpace
+         * @description A new space; without an id it follows from the name.
+         */
+        NewSpace: {
+            name: string;
+            /** @default null */
+            id?: string | null;
+            /** @default null */
+            color?: string | null;
+            /** @default true */
+            defaultVisible?: boolean;
+        };
+        /**
          * NewTask
          * @description A new task; only the title is required. Agents and people are named by id or slug.
          */
@@ -4205,13 +4218,13 @@ export interface components {
          */
         PlanBody: {
             /** @default null */
-            sessionId?: string | null;
-            /** @default null */
             markdown?: string | null;
             /** @default null */
             title?: string | null;
             /** @default null */
             tasks?: components["schemas"]["PlannedTask"][] | null;
+            /** @default null */
+            sessionId?: string | null;
         };
         /**
          * PlanMode
@@ -4964,19 +4977,6 @@ export interface components {
          */
         SignIn: {
             token: string;
-        };
-        /**
-         * SpaceBody
-         * @description A new space; without an id it follows from the name.
-         */
-        SpaceBody: {
-            name: string;
-            /** @default null */
-            id?: string | null;
-            /** @default null */
-            color?: string | null;
-            /** @default true */
-            defaultVisible?: boolean;
         };
         /**
          * SpaceChange
@@ -6909,15 +6909,15 @@ export interface operations {
     list_log: {
         parameters: {
             query?: {
+                sessionKey?: string;
+                spaceId?: string;
+                allowedSpaceIds?: string;
                 includeRaw?: boolean;
                 topicId?: string;
                 taskId?: string;
-                sessionKey?: string;
                 runId?: string;
                 relatedLogId?: string;
                 classificationStatus?: "classified" | "failed" | "pending";
-                spaceId?: string;
-                allowedSpaceIds?: string;
                 limit?: number;
                 cursor?: string;
                 type?: "action" | "conversation" | "import" | "note" | "system";
@@ -7377,15 +7377,15 @@ export interface operations {
     list_notes: {
         parameters: {
             query?: {
+                sessionKey?: string;
+                spaceId?: string;
+                allowedSpaceIds?: string;
                 includeRaw?: boolean;
                 topicId?: string;
                 taskId?: string;
-                sessionKey?: string;
                 runId?: string;
                 relatedLogId?: string;
                 classificationStatus?: "classified" | "failed" | "pending";
-                spaceId?: string;
-                allowedSpaceIds?: string;
                 limit?: number;
                 cursor?: string;
             };
@@ -8856,7 +8856,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SpaceBody"];
+                "application/json": components["schemas"]["NewSpace"];
             };
         };
         responses: {

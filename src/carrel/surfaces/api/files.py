@@ -70,6 +70,5 @@ def _shape(file: ArtifactFile) -> ArtifactShape:
 
 
 def _download(name: str, content: bytes, media_type: str) -> Response:
-    """Return a file for download only."""
     headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
     return Response(content, headers=headers, media_type=media_type)

@@ -126,8 +126,6 @@ class Server:
         )
 
     async def _once(self, endpoint: Endpoint, call: Call[Any, Any], key: str, raw: bytes) -> Response:
-        """Return the first answer under an idempotency key."""
-
         async def work(keep: Keep) -> Response:
             call.keep = lambda tx, answer: keep(tx, respond(endpoint, answer))
             return await self._handle(endpoint, call)

@@ -40,8 +40,6 @@ class _TooSlow(Exception):
 
 
 class _Sending:
-    """The sending of one response."""
-
     def __init__(self, scope: Scope, receive: Receive, send: Send, share: Share) -> None:
         self._scope = scope
         self._receive = receive
