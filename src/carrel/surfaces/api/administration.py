@@ -33,7 +33,6 @@ from carrel.storage import Tx
 from carrel.surfaces.api.agents import BehaviorPatch
 from carrel.surfaces.api.cursors import PageQuery, paged_by_id
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
-from carrel.surfaces.api.health import require_operator
 
 AccountSlug = Annotated[str, checked(pattern=f"^{ACCOUNT_SLUG}$")]
 
@@ -81,17 +80,15 @@ def _account_shape(account: Account) -> AccountShape:
     return AccountShape.of(account, settings=account_settings(account))
 
 
-@endpoint("GET", "/api/accounts", "accounts", who=OWNER)
+@endpoint("GET", "/api/accounts", "accounts", who=OWNER, by_operator=True)
 def list_accounts(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[AccountShape]:
     """List every account of this server."""
-    require_operator(access)
     return Page([_account_shape(account) for account in every_account(tx)])
 
 
-@endpoint("POST", "/api/accounts", who=OWNER, creates=True, secret=True)
+@endpoint("POST", "/api/accounts", who=OWNER, by_operator=True, creates=True, secret=True)
 def create_account(call: Call[NewAccount, NoQuery], tx: Tx, access: Access) -> NewAccountAnswer:
     """Create an account with its agent `main` and its first owner token."""
-    require_operator(access)
     slug = slug_of(call.body.name) if call.body.slug is None else call.body.slug
     account, secret = open_account(tx, call.body.name, slug, call.services.settings.context.recall)
     return NewAccountAnswer(account=_account_shape(account), owner_token=secret)

@@ -133,6 +133,8 @@ class Endpoint(Struct, frozen=True):
     # Status -> type of the answer or a Named one, None for an empty one; the first status is the default.
     answers: dict[int, Any] = {}
     who: tuple[Kind, ...] = READERS
+    # Only the owner of the account `default`, who runs the server, may call it.
+    by_operator: bool = False
     # The name of the one part of a multipart body, which is a file; empty for an endpoint that takes none.
     file: str = ""
     # It supports X-Idempotency-Key.

@@ -12,7 +12,7 @@ from carrel.board import backlog
 from carrel.delivery import Connection, Injection, injections_of
 from carrel.gateway import missing_gateway
 from carrel.journal import About, append_event, events_behind, feed_is_late, json_text
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, Shape, iso
+from carrel.kernel import MS_PER_SECOND, Access, Clock, Code, Refusal, Shape, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.kernel.settings import SettingRow
 from carrel.monitoring import count_live, count_unreachable, stuck_lanes
@@ -292,23 +292,15 @@ def _database(tx: Tx, engine: str) -> DatabaseState:
     return DatabaseState(engine=kind, schema=applied_schema(tx, engine), size_bytes=database_bytes(tx, engine))
 
 
-def require_operator(access: Access) -> None:
-    """Refuse every owner except the default account's, who runs the server."""
-    if access.account_slug != DEFAULT_ACCOUNT_SLUG:
-        raise Refusal(Code.FORBIDDEN, "Only the owner of the account 'default' may do this.")
-
-
-@endpoint("GET", "/api/settings", who=OWNER)
+@endpoint("GET", "/api/settings", who=OWNER, by_operator=True)
 async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
     """List the settings of this server and where each comes from."""
-    require_operator(call.access)
     return SettingsShown(file=call.services.configuration.file(), settings=[*call.services.configuration.rows()])
 
 
-@endpoint("POST", "/api/settings/reload", answers={200: Reloaded, 422: ErrorBody}, who=OWNER)
+@endpoint("POST", "/api/settings/reload", answers={200: Reloaded, 422: ErrorBody}, who=OWNER, by_operator=True)
 async def reload_settings(call: Call[None, NoQuery]) -> Reloaded | Reply[ErrorBody]:
     """Read the settings again and take up what needs no restart; if they are wrong, nothing changes."""
-    require_operator(call.access)
     try:
         reloaded = await call.services.configuration.reload()
     except WrongSettings as error:

@@ -118,6 +118,8 @@ class Server:
             return _NOBODY
         access = require_known(await identify(request, self._services, self._wrong))
         access.require(*endpoint.who, tool=endpoint.tool)
+        if endpoint.by_operator and not access.is_operator:
+            raise Refusal(Code.FORBIDDEN, "Only the owner of the account 'default' may do this.")
         if access.agent_id is None:
             return access
         tool_services, writes = self._services.tool_services, endpoint.method != "GET"
