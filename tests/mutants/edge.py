@@ -34,8 +34,8 @@ EDGE = (
     Mutant(
         "a received body is counted for good",
         "surfaces/http/byte_budgets.py",
-        "self._budget.move(self.holder, -self.counted)",
-        "self._budget.move(self.holder, 0)",
+        "self.budget.move(self.holder, -self.counted)",
+        "self.budget.move(self.holder, 0)",
         "tests/surfaces/http/test_bodies.py -k share_a_budget",
     ),
     Mutant(

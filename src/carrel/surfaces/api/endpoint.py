@@ -29,16 +29,16 @@ class NoQuery(Input, frozen=True, kw_only=True):
     """An endpoint without query parameters."""
 
 
-class Call(Generic[B, Q]):
+class Call(Struct, Generic[B, Q]):
     """One call of an endpoint: the caller, the decoded body and query, and the server."""
 
-    def __init__(self, request: Request, services: Services, access: Access, body: B, query: Q) -> None:
-        self.request = request
-        self.services = services
-        self.access = access
-        self.body = body
-        self.query = query
-        self.keep: Callable[[Tx, object], None] | None = None
+    request: Request
+    services: Services
+    access: Access
+    body: B
+    query: Q
+    # Stores an answer under the idempotency key of the call.
+    keep: Callable[[Tx, object], None] | None = None
 
     def promise(self, tx: Tx, answer: T) -> T:
         """Announce the answer within the transaction: under an idempotency key it is stored with what was done."""

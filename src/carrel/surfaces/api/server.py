@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,14 +28,13 @@ from carrel.tools import account_wide, note_refused_read, with_view
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
 
-class _Answering:
+class _Answering(Struct, frozen=True):
     """A function that always answers, as ASGI: Starlette would wrap it once more to catch what it lets through."""
 
-    def __init__(self, serve: Callable[[Request], Awaitable[Response]]) -> None:
-        self._serve = serve
+    serve: Callable[[Request], Awaitable[Response]]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._serve(Request(scope, receive, send))
+        response = await self.serve(Request(scope, receive, send))
         await response(scope, receive, send)
 
 
