@@ -3683,13 +3683,13 @@ export interface components {
             title?: string;
             /** @default [] */
             tags?: string[];
+            scope: string;
+            /** @default null */
+            agentId?: string | null;
             /** @default null */
             expiresAt?: string | null;
             /** @default null */
             supersedes?: string | null;
-            scope: string;
-            /** @default null */
-            agentId?: string | null;
         };
         /**
          * MemoryChange

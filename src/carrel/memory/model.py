@@ -9,7 +9,7 @@ from typing import Annotated, Generic, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from carrel.kernel import Code, Input, Refusal, Shape, When, invalid, limits
-from carrel.kernel.fields import Id, Moment, at_most, checked, up_to
+from carrel.kernel.fields import Moment, at_most, checked, up_to
 from carrel.memory.scopes import GLOBAL_SCOPE, Scope, ScopeKind
 from carrel.search import STOP_WORDS
 from carrel.search import words_of as stems_of
@@ -87,15 +87,15 @@ class MemoryText(Input, frozen=True, kw_only=True):
     content: Content
     title: Title = ""
     tags: Tags = ()
-    expires_at: Moment | None = None
-    # The memory that this one replaces.
-    supersedes: Id | None = None
 
 
 class NewMemory(MemoryText, frozen=True, kw_only=True):
     """A memory to be kept."""
 
     confidence: float = STATED
+    expires_at: int | None = None
+    # The memory that this one replaces.
+    supersedes: str | None = None
     source_run_id: str | None = None
     source_entry_id: str | None = None
 

@@ -6,7 +6,7 @@ from msgspec import Meta, structs
 
 from carrel.delivery import MemoryRead, reads_of_memory
 from carrel.kernel import PEOPLE, Access, Input, Shape
-from carrel.kernel.fields import Cursor, Id, Slug, checked
+from carrel.kernel.fields import Cursor, Id, Moment, Slug, checked
 from carrel.kernel.limits import MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX, MEMORY_QUERY_CHARS_MAX, MEMORY_REASON_CHARS_MAX
 from carrel.memory import (
     OWN_SCOPE,
@@ -71,6 +71,8 @@ class MemoryBody(MemoryText, frozen=True, kw_only=True):
 
     scope: OwnScope
     agent_id: Slug | None = None
+    expires_at: Moment | None = None
+    supersedes: Id | None = None
 
 
 class PromoteBody(Input, frozen=True, kw_only=True):
