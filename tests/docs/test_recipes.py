@@ -81,5 +81,5 @@ def test_every_recipe_is_short_and_shows_that_it_works() -> None:
     assert len(RECIPES) == 4
     for title, recipe in RECIPES.items():
         assert len(recipe.splitlines()) <= LINES_MAX, title
-        assert len(FILE.findall(recipe)) > 1, title
+        assert FILE.findall(recipe), title
         assert recipe.count("```sh recipe") == recipe.count("```text output") == 1, title

@@ -2,8 +2,7 @@
 
 import pytest
 
-from carrel.goals import GOAL_MOVES
-from carrel.goals.model import PLAN_MOVES, require_move, walk
+from carrel.goals.model import GOAL_MOVES, PLAN_MOVES, require_move, walk
 from carrel.kernel import Code, Refusal
 from tests.requirements.mark import requirement
 

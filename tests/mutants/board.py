@@ -442,7 +442,7 @@ BOARD = (
     Mutant(
         "agents learn the addresses of gateways",
         "surfaces/api/health.py",
-        "    if not call.access.is_person:",
+        "    if not access.is_person:",
         "    if False:",
         "tests/surfaces/api/test_health.py",
     ),

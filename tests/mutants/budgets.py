@@ -71,8 +71,8 @@ BUDGETS = (
     Mutant(
         "users set budgets",
         "surfaces/api/budgets.py",
-        'answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetBody',
-        'answers={200: one("budget", BudgetShape)}, body=BudgetBody',
+        '"POST", "/api/budgets", "budget", who=OWNER',
+        '"POST", "/api/budgets", "budget"',
         "tests/surfaces/api/test_budgets.py",
     ),
 )

@@ -209,8 +209,8 @@ GATEWAYS = (
     Mutant(
         "health tells of agents that the caller may not address",
         "surfaces/api/health.py",
-        "agent.enabled and may_address(access, agent.id) and agent.gateway_among",
-        "agent.enabled and agent.gateway_among",
+        "[one for one in every_agent(tx, access) if may_address(access, one.id)]",
+        "[*every_agent(tx, access)]",
         "tests/surfaces/api/test_health.py",
     ),
     Mutant(

@@ -2587,8 +2587,6 @@ export interface components {
          */
         AutoStart: {
             /** @default null */
-            sessionId?: string | null;
-            /** @default null */
             goalId?: string | null;
             /** @default null */
             taskId?: string | null;
@@ -2596,6 +2594,8 @@ export interface components {
             text?: string | null;
             /** @default null */
             intervalSeconds?: number | null;
+            /** @default null */
+            sessionId?: string | null;
         };
         /**
          * AutoStop
@@ -2742,9 +2742,9 @@ export interface components {
          * @description The message is stored, and its run or the run that it answers is queued.
          */
         ChatAccepted: {
-            runId: string;
             sessionId: string;
             sessionKey: string;
+            runId: string;
         };
         /**
          * ChatLine
@@ -2864,10 +2864,14 @@ export interface components {
          * @description The reply of a command, and the session that is active after it.
          */
         CommandAnswer: {
-            command: string;
-            reply: string;
             sessionId: string;
             sessionKey: string;
+            command: string;
+            reply: string;
+        };
+        /** CommandsAnswer */
+        CommandsAnswer: {
+            commands: components["schemas"]["KnownCommand"][];
         };
         /**
          * Comparison
@@ -2993,13 +2997,13 @@ export interface components {
          */
         Deleted: {
             /** @default [] */
-            spaces?: string[];
-            /** @default [] */
             topics?: string[];
             /** @default [] */
             tasks?: string[];
             /** @default [] */
             logs?: string[];
+            /** @default [] */
+            spaces?: string[];
             /** @default [] */
             sessions?: string[];
         };
@@ -3205,8 +3209,6 @@ export interface components {
          * @description A new goal, and the session it belongs to.
          */
         GoalBody: {
-            /** @default null */
-            sessionId?: string | null;
             name: string;
             /** @default  */
             description?: string;
@@ -3214,6 +3216,8 @@ export interface components {
             status?: ("submitted" | "planning" | "working" | "cancelled") | null;
             /** @default {} */
             metadata?: Record<string, never>;
+            /** @default null */
+            sessionId?: string | null;
         };
         /** GoalPage */
         GoalPage: {
@@ -3295,14 +3299,6 @@ export interface components {
             note: number;
             session: number;
             label: number;
-        };
-        /**
-         * HookAccepted
-         * @description The message is stored and its run is queued.
-         */
-        HookAccepted: {
-            runId: string;
-            sessionKey: string;
         };
         /**
          * HookMessage
@@ -3413,13 +3409,6 @@ export interface components {
             usage: string;
             effect: string;
             ownerOnly: boolean;
-        };
-        /**
-         * KnownCommands
-         * @description Every slash command, in the order in which /help lists them.
-         */
-        KnownCommands: {
-            commands: components["schemas"]["KnownCommand"][];
         };
         /**
          * KnownLog
@@ -3836,8 +3825,8 @@ export interface components {
          */
         MovedTask: {
             task: components["schemas"]["TaskShape"];
-            closedSessions: string[];
             cancelledRuns: string[];
+            closedSessions: string[];
         };
         /**
          * NewAccount
@@ -3951,6 +3940,19 @@ export interface components {
             clientInstanceId?: string | null;
             /** @default null */
             displayName?: string | null;
+        };
+        /**
+         * NewSpace
+         * @description A new space; without an id it follows from the name.
+         */
+        NewSpace: {
+            name: string;
+            /** @default null */
+            id?: string | null;
+            /** @default null */
+            color?: string | null;
+            /** @default true */
+            defaultVisible?: boolean;
         };
         /**
          * NewTask
@@ -4216,13 +4218,13 @@ export interface components {
          */
         PlanBody: {
             /** @default null */
-            sessionId?: string | null;
-            /** @default null */
             markdown?: string | null;
             /** @default null */
             title?: string | null;
             /** @default null */
             tasks?: components["schemas"]["PlannedTask"][] | null;
+            /** @default null */
+            sessionId?: string | null;
         };
         /**
          * PlanMode
@@ -4357,6 +4359,14 @@ export interface components {
             running: components["schemas"]["RunShape"] | null;
             runs: components["schemas"]["RunShape"][];
         };
+        /**
+         * QueuedRun
+         * @description The message is stored and its run is queued.
+         */
+        QueuedRun: {
+            runId: string;
+            sessionKey: string;
+        };
         /** ReadAnswer */
         ReadAnswer: {
             read: number;
@@ -4455,8 +4465,8 @@ export interface components {
          */
         Replayed: {
             runId: string;
-            replayedFrom: string;
             sessionKey: string;
+            replayedFrom: string;
         };
         /**
          * ResetSession
@@ -4967,19 +4977,6 @@ export interface components {
          */
         SignIn: {
             token: string;
-        };
-        /**
-         * SpaceBody
-         * @description A new space; without an id it follows from the name.
-         */
-        SpaceBody: {
-            name: string;
-            /** @default null */
-            id?: string | null;
-            /** @default null */
-            color?: string | null;
-            /** @default true */
-            defaultVisible?: boolean;
         };
         /**
          * SpaceChange
@@ -5633,9 +5630,9 @@ export interface components {
          */
         "carrel.surfaces.api.runs.Accepted": {
             runId: string;
+            sessionKey: string;
             /** @enum {unknown} */
             status: "accepted";
-            sessionKey: string;
             steers?: string;
         };
         /**
@@ -6418,7 +6415,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["KnownCommands"];
+                    "application/json": components["schemas"]["CommandsAnswer"];
                 };
             };
         };
@@ -6671,7 +6668,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HookAccepted"];
+                    "application/json": components["schemas"]["QueuedRun"];
                 };
             };
         };
@@ -6878,7 +6875,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HookAccepted"];
+                    "application/json": components["schemas"]["QueuedRun"];
                 };
             };
         };
@@ -6912,15 +6909,15 @@ export interface operations {
     list_log: {
         parameters: {
             query?: {
+                sessionKey?: string;
+                spaceId?: string;
+                allowedSpaceIds?: string;
                 includeRaw?: boolean;
                 topicId?: string;
                 taskId?: string;
-                sessionKey?: string;
                 runId?: string;
                 relatedLogId?: string;
                 classificationStatus?: "classified" | "failed" | "pending";
-                spaceId?: string;
-                allowedSpaceIds?: string;
                 limit?: number;
                 cursor?: string;
                 type?: "action" | "conversation" | "import" | "note" | "system";
@@ -7380,15 +7377,15 @@ export interface operations {
     list_notes: {
         parameters: {
             query?: {
+                sessionKey?: string;
+                spaceId?: string;
+                allowedSpaceIds?: string;
                 includeRaw?: boolean;
                 topicId?: string;
                 taskId?: string;
-                sessionKey?: string;
                 runId?: string;
                 relatedLogId?: string;
                 classificationStatus?: "classified" | "failed" | "pending";
-                spaceId?: string;
-                allowedSpaceIds?: string;
                 limit?: number;
                 cursor?: string;
             };
@@ -7447,9 +7444,9 @@ export interface operations {
     list_notifications: {
         parameters: {
             query?: {
-                unread?: boolean;
                 limit?: number;
                 cursor?: string;
+                unread?: boolean;
             };
             header?: never;
             path?: never;
@@ -7775,6 +7772,8 @@ export interface operations {
     list_runs: {
         parameters: {
             query?: {
+                limit?: number;
+                cursor?: string;
                 sessionKey?: string;
                 agentId?: string;
                 taskId?: string;
@@ -7783,8 +7782,6 @@ export interface operations {
                 state?: "cancelled" | "completed" | "failed" | "queued" | "running" | "waiting";
                 waitingFor?: "person" | "program";
                 provenance?: string;
-                limit?: number;
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8343,6 +8340,8 @@ export interface operations {
     list_sessions: {
         parameters: {
             query?: {
+                limit?: number;
+                cursor?: string;
                 q?: string;
                 archived?: boolean;
                 pinned?: boolean;
@@ -8354,8 +8353,6 @@ export interface operations {
                 state?: "busy" | "closed" | "idle";
                 activeMinutes?: number;
                 messageLimit?: number;
-                limit?: number;
-                cursor?: string;
             };
             header?: never;
             path?: never;
@@ -8637,9 +8634,9 @@ export interface operations {
         parameters: {
             query?: {
                 limit?: number;
+                cursor?: string;
                 includeTools?: boolean;
                 runId?: string;
-                cursor?: string;
             };
             header?: never;
             path: {
@@ -8859,7 +8856,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SpaceBody"];
+                "application/json": components["schemas"]["NewSpace"];
             };
         };
         responses: {

@@ -6,15 +6,17 @@ from msgspec import UNSET, Meta, UnsetType
 
 from carrel.kernel import Input, Shape, When, new_secret
 from carrel.kernel.fields import SOME_TEXT, AgentName, Moment, Name, ShortText, Slug, checked
-from carrel.kernel.limits import NAME_CHARS_MAX, TOKEN_NAMES_MAX
+from carrel.kernel.limits import NAME_CHARS_MAX, SPACE_ID_CHARS_MAX, TOKEN_NAMES_MAX
 from carrel.kernel.settings import Recall
 
 TokenKind = Literal["owner", "user", "agent", "run", "client"]
 Role = Literal["owner", "member"]
 TOKEN_PREFIX = "crl_"  # noqa: S105  (a prefix, not a secret)
 
-# This room checks it and words the refusals; here it is only described.
+# This room checks these and words the refusals; here they are only described. Ids may have letters of every script as
+# well, which a pattern cannot say in all languages alike.
 SpaceName = Annotated[str, checked(pattern=SOME_TEXT, maxLength=NAME_CHARS_MAX)]
+SpaceId = Annotated[str, checked(pattern="^space-[a-z0-9]+(-[a-z0-9]+)*$", maxLength=SPACE_ID_CHARS_MAX)]
 Email = Annotated[str, Meta(max_length=320)]
 
 
@@ -54,6 +56,15 @@ class UserShape(_UserFields[str | None], frozen=True, kw_only=True):
     """A user of the account."""
 
 
+class NewUser(Input, frozen=True, kw_only=True):
+    """A new user; without a slug, one is made from the name."""
+
+    name: Name
+    slug: Slug | None = None
+    email: Email | None = None
+    role: Role = "member"
+
+
 class UserChange(Input, frozen=True, kw_only=True):
     """Changes of a user."""
 
@@ -86,6 +97,15 @@ class SpaceShape(_SpaceFields[str], frozen=True, kw_only=True):
     """A space as surfaces show it; `connectivity` says which others are visible from it."""
 
     connectivity: dict[str, bool]
+
+
+class NewSpace(Input, frozen=True, kw_only=True):
+    """A new space; without an id it follows from the name."""
+
+    name: SpaceName
+    id: SpaceId | None = None
+    color: ShortText | None = None
+    default_visible: bool = True
 
 
 class SpaceChange(Input, frozen=True, kw_only=True):

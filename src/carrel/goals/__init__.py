@@ -19,14 +19,13 @@ from carrel.goals.goals import (
     tasks_of_session,
 )
 from carrel.goals.model import (
-    GOAL_MOVES,
     Goal,
     GoalChange,
-    GoalDescription,
     GoalFields,
-    GoalName,
+    NewGoal,
     Plan,
     PlanChange,
+    PlanContent,
     PlannedTask,
 )
 from carrel.goals.objectives import Objectives, is_run_of_own_plan, observe_links, plan_positions
@@ -36,9 +35,9 @@ from carrel.goals.shapes import GoalShape, PlanShape, goal_shape, plan_shape
 from carrel.goals.store import PlanPosition, goal_of_task, goals_seen, links_of_tasks, plan_of_task, plans_of_session
 
 __all__ = [
-    "GOAL_MOVES", "Goal", "GoalChange", "GoalDescription", "GoalFields", "GoalName", "GoalShape", "Objectives", "Plan",
-    "PlanChange", "PlanPosition", "PlanShape", "PlannedTask", "add_goal_task", "approve_plan", "change_goal",
-    "complete_goal", "delete_goal", "draft_plan", "end_plan", "find_goal", "find_plan", "goal_of_task", "goal_shape",
+    "Goal", "GoalChange", "GoalFields", "GoalShape", "NewGoal", "Objectives", "Plan", "PlanChange", "PlanContent",
+    "PlanPosition", "PlanShape", "PlannedTask", "add_goal_task", "approve_plan", "change_goal", "complete_goal",
+    "delete_goal", "draft_plan", "end_plan", "find_goal", "find_plan", "goal_of_task", "goal_shape",
     "goals_of_session", "goals_seen", "is_run_of_own_plan", "links_of_tasks", "lock_goal", "make_goal",
     "next_open_task", "observe_links", "observe_work", "pause_goal", "plan_duty", "plan_goal_tasks", "plan_of_task",
     "plan_positions", "plan_shape", "plans_of_session", "resume_goal", "resume_plan", "set_plan", "tasks_of_session",

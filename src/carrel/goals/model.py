@@ -6,11 +6,16 @@ A goal says why, a plan in what order, its tasks what. A goal never gathers acro
 from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from carrel.kernel import Code, Input, Refusal, Shape, When
-from carrel.kernel.fields import SOME_TEXT, checked, up_to
-from carrel.kernel.limits import GOAL_DESCRIPTION_CHARS_MAX, GOAL_NAME_CHARS_MAX
+from carrel.kernel.fields import SOME_TEXT, at_most, checked, up_to
+from carrel.kernel.limits import (
+    GOAL_DESCRIPTION_CHARS_MAX,
+    GOAL_NAME_CHARS_MAX,
+    PLAN_MARKDOWN_CHARS_MAX,
+    PLAN_TASKS_MAX,
+)
 from carrel.sessions import OfSession
 from carrel.work import Dependencies, Description, Title, shortest_path
 
@@ -88,6 +93,15 @@ class Plan(OfSession, Struct, frozen=True, kw_only=True):
     goal_id: str | None = None
 
 
+class NewGoal(Input, frozen=True, kw_only=True):
+    """A new goal of a session."""
+
+    name: GoalName
+    description: GoalDescription = ""
+    status: Annotated[str, checked(enum=["submitted", *GOAL_MOVES["submitted"]])] | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
 class GoalChange(Input, frozen=True, kw_only=True):
     """Changes of a goal; fields left out stay as they are. A session that is named must be the goal's own."""
 
@@ -97,6 +111,22 @@ class GoalChange(Input, frozen=True, kw_only=True):
     metadata: dict[str, Any] | UnsetType = UNSET
 
 
+class PlannedTask(Input, frozen=True, kw_only=True):
+    """A task of a plan; a dependency is the id of a task, or `task-<n>` for one of this list, from task-0 on."""
+
+    title: Title
+    description: Description = ""
+    dependencies: Dependencies = ()
+
+
+class PlanContent(Input, frozen=True, kw_only=True):
+    """The content of a plan; what is left out stays as it is. Tasks replace those that were set before."""
+
+    markdown: Annotated[str, checked(maxLength=PLAN_MARKDOWN_CHARS_MAX, pattern=SOME_TEXT)] | None = None
+    title: Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX)] | None = None
+    tasks: Annotated[tuple[PlannedTask, ...], at_most(PLAN_TASKS_MAX)] | None = None
+
+
 class PlanChange(Struct, frozen=True, kw_only=True):
     """Changes to a plan; unset fields stay as they are."""
 
@@ -104,14 +134,6 @@ class PlanChange(Struct, frozen=True, kw_only=True):
     markdown: str | UnsetType = UNSET
     status: str | UnsetType = UNSET
     metadata: dict[str, Any] | UnsetType = UNSET
-
-
-class PlannedTask(Input, frozen=True, kw_only=True):
-    """A task of a plan; a dependency is the id of a task, or `task-<n>` for one of this list, from task-0 on."""
-
-    title: Title
-    description: Description = ""
-    dependencies: Dependencies = ()
 
 
 def walk(moves: Mapping[str, Iterable[S]], before: str, after: str) -> tuple[S, ...]:

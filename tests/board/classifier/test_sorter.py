@@ -366,4 +366,4 @@ async def test_what_waits_is_counted_up_to_a_limit(board: Board, monkeypatch: py
     for text in ("The second", "The third"):
         await board.send(text, BUCKET)
     waits = await board.db.read(lambda tx: backlog(tx, board.access))
-    assert (waits.pending, waits.oldest_seconds) == (2, 60)
+    assert (waits.pending, waits.oldest_pending_seconds) == (2, 60)

@@ -32,15 +32,15 @@ class Backlog(Struct, frozen=True, kw_only=True):
     """How many entries wait to be sorted, how long the oldest has waited, and when the last turn was."""
 
     pending: int
-    oldest_seconds: float | None
-    last_turn_at: int | None
+    oldest_pending_seconds: float | None
+    last_cycle_at: int | None
 
 
 def backlog(tx: Tx, access: Access) -> Backlog:
     """Return what the classifier still has to sort in an account."""
     pending, oldest = store.backlog(tx, access)
     seconds = None if oldest is None else max(0, tx.now - oldest) / MS_PER_SECOND
-    return Backlog(pending=pending, oldest_seconds=seconds, last_turn_at=store.last_cycle(tx, access))
+    return Backlog(pending=pending, oldest_pending_seconds=seconds, last_cycle_at=store.last_cycle(tx, access))
 
 
 def classifier_gauges(tx: Tx, access: Access) -> list[Sample]:

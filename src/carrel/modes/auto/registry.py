@@ -4,8 +4,9 @@ An auto run leaves the registry when it ends; its row is kept as long as its tic
 """
 
 from logging import getLogger
+from typing import Annotated
 
-from msgspec import Struct, structs
+from msgspec import Meta, structs
 
 from carrel.journal import NewEntry, about_lane, append_entry, append_event, json_text
 from carrel.kernel import (
@@ -15,6 +16,7 @@ from carrel.kernel import (
     PEOPLE,
     Access,
     Code,
+    Input,
     Provenance,
     Refusal,
     SessionKey,
@@ -24,6 +26,7 @@ from carrel.kernel import (
     limits,
     not_found,
 )
+from carrel.kernel.fields import Id, Text
 from carrel.modes.auto import store
 from carrel.modes.auto.model import AUTO_MOVES, AutoReason, AutoRun, AutoStatus, RunKind
 from carrel.modes.auto.targets import first_task
@@ -186,14 +189,19 @@ def prune_auto_runs(tx: Tx, access: Access, retention_days: float) -> int:
     return store.delete_ended(tx, access, before, limit=limits.PRUNE_ROWS_MAX) if retention_days else 0
 
 
-class NewAutoRun(Struct, frozen=True, kw_only=True):
-    """An auto run to start: of a session, for a goal, for a task, or for a task created from a text."""
+class AutoRunFields(Input, frozen=True, kw_only=True):
+    """What to work on: a goal, a task, or a task that is made from a text; a new task without any of them."""
+
+    goal_id: Id | None = None
+    task_id: Id | None = None
+    text: Text | None = None
+    interval_seconds: Annotated[int, Meta(ge=1, le=limits.AUTO_INTERVAL_SECONDS_MAX)] | None = None
+
+
+class NewAutoRun(AutoRunFields, frozen=True, kw_only=True):
+    """An auto run to start, and its session."""
 
     key: SessionKey
-    goal_id: str | None = None
-    task_id: str | None = None
-    text: str | None = None
-    interval_seconds: int | None = None
 
 
 def start_auto(tx: Tx, access: Access, new: NewAutoRun, rules: Rules) -> AutoRun:

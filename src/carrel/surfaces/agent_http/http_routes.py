@@ -61,8 +61,6 @@ def _route(method: str, path: str, work: Callable[[Request], Awaitable[Response]
 
 
 class _Tools:
-    """Lists and calls the tools of one server."""
-
     def __init__(self, services: Services, wrong: WrongTokens) -> None:
         self._services = services
         self._wrong = wrong

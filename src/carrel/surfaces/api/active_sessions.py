@@ -3,14 +3,14 @@
 from typing import Literal
 
 from carrel.chats import active_session, move_pointer
-from carrel.kernel import PEOPLE, Access, Input, Shape, invalid
+from carrel.kernel import PEOPLE, Access, Input, invalid
 from carrel.kernel.limits import RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX
 from carrel.sessions import LaneFilter, find_lane, lane_rows
 from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
-from carrel.surfaces.api.fields import Reference
-from carrel.surfaces.api.sessions.changes import Channel, ClientId
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
+from carrel.surfaces.api.session_ids import Reference
+from carrel.surfaces.api.sessions.changes import Channel, ClientId, SessionNamed
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shapes
 from carrel.surfaces.http.services import Services
 
@@ -28,29 +28,26 @@ class RecentQuery(ActiveQuery, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-class ActiveChoice(Input, frozen=True, kw_only=True):
+class ActiveChoice(ActiveQuery, frozen=True, kw_only=True):
     """The session to make active."""
 
-    channel_type: Channel = "web"
     client_instance_id: ClientId
     session_id: Reference
 
 
-class ActiveSession(Shape, frozen=True, kw_only=True):
+class ActiveSession(SessionNamed, frozen=True, kw_only=True):
     """The active session of a client, and how it was found."""
 
-    session_id: str
-    session_key: str
     source: Literal["pointer", "repaired", "default"]
 
 
-@endpoint("GET", "/api/sessions/active", answers={200: ActiveSession}, query=ActiveQuery)
+@endpoint("GET", "/api/sessions/active")
 def read_active(call: Call[None, ActiveQuery], tx: Tx, access: Access) -> ActiveSession:
     """Get the active session of a client; if there is none, a new key that its first message will create."""
     return _active(call.services, call.query, tx, access)
 
 
-@endpoint("POST", "/api/sessions/active", answers={200: ActiveSession}, who=PEOPLE, body=ActiveChoice)
+@endpoint("POST", "/api/sessions/active", who=PEOPLE)
 def choose_active(call: Call[ActiveChoice, NoQuery], tx: Tx, access: Access) -> ActiveSession:
     """Make a session the active one of a client."""
     choice = call.body
@@ -60,7 +57,7 @@ def choose_active(call: Call[ActiveChoice, NoQuery], tx: Tx, access: Access) -> 
     return _active(call.services, choice, tx, access)
 
 
-@endpoint("GET", "/api/sessions/recent", answers={200: one("sessions", list[SessionShape])}, query=RecentQuery)
+@endpoint("GET", "/api/sessions/recent", "sessions", tool="sessions_list")
 def read_recent(call: Call[None, RecentQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the caller's latest chats on a channel, newest first."""
     limit = clamp(call.query.limit, RECENT_SESSIONS_DEFAULT, RECENT_SESSIONS_MAX)
@@ -68,12 +65,12 @@ def read_recent(call: Call[None, RecentQuery], tx: Tx, access: Access) -> list[S
     return session_shapes(tx, access, lane_rows(tx, access, filters, before=None, limit=limit), 0)
 
 
-def _require_name(client: ActiveQuery | ActiveChoice) -> None:
+def _require_name(client: ActiveQuery) -> None:
     if client.channel_type == "web" and not client.client_instance_id:
         raise invalid("clientInstanceId", "A browser must identify itself: send clientInstanceId.")
 
 
-def _active(services: Services, client: ActiveQuery | ActiveChoice, tx: Tx, access: Access) -> ActiveSession:
+def _active(services: Services, client: ActiveQuery, tx: Tx, access: Access) -> ActiveSession:
     _require_name(client)
     found = active_session(tx, access, services.settings.sessions, client.channel_type, client.client_instance_id)
     return ActiveSession(session_id=found.key.conversation, session_key=str(found.key), source=found.source)

@@ -8,10 +8,9 @@ from msgspec import UNSET, Meta, UnsetType, structs
 from carrel.access import (
     Account,
     AccountShape,
-    Email,
     NewToken,
     NewTokenFields,
-    Role,
+    NewUser,
     TokenShape,
     UserChange,
     UserShape,
@@ -25,17 +24,17 @@ from carrel.access import (
     revoke,
     slug_of,
 )
-from carrel.agents import account_settings, change_account, make_token, open_account
+from carrel.agents import ACCOUNT_SLUG, account_settings, change_account, make_token, open_account
 from carrel.kernel import Access, Input, Shape
-from carrel.kernel.fields import AgentName, Name, Slug
+from carrel.kernel.fields import AgentName, Name, checked
 from carrel.kernel.limits import BRIEFING_CHARS_MAX, LIST_ROWS_MAX, TOKEN_NAMES_MAX
 from carrel.kernel.settings import Recall
 from carrel.storage import Tx
 from carrel.surfaces.api.agents import BehaviorPatch
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import AccountSlug, PageQuery
-from carrel.surfaces.api.health import require_operator
+from carrel.surfaces.api.cursors import PageQuery, paged_by_id
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
+
+AccountSlug = Annotated[str, checked(pattern=f"^{ACCOUNT_SLUG}$")]
 
 
 class AgentDefaults(Input, frozen=True, kw_only=True):
@@ -81,31 +80,27 @@ def _account_shape(account: Account) -> AccountShape:
     return AccountShape.of(account, settings=account_settings(account))
 
 
-@endpoint("GET", "/api/accounts", answers={200: page_of("accounts", AccountShape)}, who=OWNER)
+@endpoint("GET", "/api/accounts", "accounts", who=OWNER, by_operator=True)
 def list_accounts(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[AccountShape]:
     """List every account of this server."""
-    require_operator(access)
     return Page([_account_shape(account) for account in every_account(tx)])
 
 
-@endpoint(
-    "POST", "/api/accounts", answers={201: NewAccountAnswer}, who=OWNER, body=NewAccount, creates=True, secret=True
-)
+@endpoint("POST", "/api/accounts", who=OWNER, by_operator=True, creates=True, secret=True)
 def create_account(call: Call[NewAccount, NoQuery], tx: Tx, access: Access) -> NewAccountAnswer:
     """Create an account with its agent `main` and its first owner token."""
-    require_operator(access)
     slug = slug_of(call.body.name) if call.body.slug is None else call.body.slug
     account, secret = open_account(tx, call.body.name, slug, call.services.settings.context.recall)
     return NewAccountAnswer(account=_account_shape(account), owner_token=secret)
 
 
-@endpoint("GET", "/api/account", answers={200: one("account", AccountShape)})
+@endpoint("GET", "/api/account", "account")
 def show_account(call: Call[None, NoQuery], tx: Tx, access: Access) -> AccountShape:
     """Get the caller's account and its settings."""
     return _account_shape(account_of(tx, access))
 
 
-@endpoint("PATCH", "/api/account", answers={200: one("account", AccountShape)}, who=OWNER, body=AccountChange)
+@endpoint("PATCH", "/api/account", "account", who=OWNER)
 def update_account(call: Call[AccountChange, NoQuery], tx: Tx, access: Access) -> AccountShape:
     """Rename the account or merge changes into its settings."""
     name = None if call.body.name is UNSET else call.body.name
@@ -113,22 +108,13 @@ def update_account(call: Call[AccountChange, NoQuery], tx: Tx, access: Access) -
     return _account_shape(change_account(tx, access, name, changes))
 
 
-class NewUser(Input, frozen=True, kw_only=True):
-    """A new user; without a slug, one is made from the name."""
-
-    name: Name
-    slug: Slug | None = None
-    email: Email | None = None
-    role: Role = "member"
-
-
-@endpoint("GET", "/api/users", answers={200: page_of("users", UserShape)}, who=OWNER)
+@endpoint("GET", "/api/users", "users", who=OWNER)
 def list_users(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[UserShape]:
     """List the users of the account."""
     return Page([UserShape.of(user) for user in every_user(tx, access)])
 
 
-@endpoint("POST", "/api/users", answers={201: one("user", UserShape)}, who=OWNER, body=NewUser, creates=True)
+@endpoint("POST", "/api/users", "user", who=OWNER, creates=True)
 def create_user(call: Call[NewUser, NoQuery], tx: Tx, access: Access) -> UserShape:
     """Create a user; their token is created separately."""
     new = call.body
@@ -136,13 +122,13 @@ def create_user(call: Call[NewUser, NoQuery], tx: Tx, access: Access) -> UserSha
     return UserShape.of(make_user(tx, access, name=new.name, slug=slug, email=new.email, role=new.role))
 
 
-@endpoint("PATCH", "/api/users/{id}", answers={200: one("user", UserShape)}, who=OWNER, body=UserChange)
+@endpoint("PATCH", "/api/users/{id}", "user", who=OWNER)
 def update_user(call: Call[UserChange, NoQuery], tx: Tx, access: Access) -> UserShape:
     """Change a user."""
     return UserShape.of(change_user(tx, access, call.path("id"), call.body))
 
 
-@endpoint("DELETE", "/api/users/{id}", answers={204: None}, who=OWNER)
+@endpoint("DELETE", "/api/users/{id}", who=OWNER)
 def delete_user(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Delete a user and all their tokens."""
     remove_user(tx, access, call.path("id"))
@@ -162,17 +148,16 @@ class NewTokenAnswer(Shape, frozen=True, kw_only=True):
     secret: str
 
 
-@endpoint("GET", "/api/tokens", answers={200: page_of("tokens", TokenShape)}, who=OWNER, query=PageQuery)
+@endpoint("GET", "/api/tokens", "tokens", who=OWNER)
 def list_tokens(call: Call[None, PageQuery], tx: Tx, access: Access) -> Page[TokenShape]:
     """List the valid tokens of the account, oldest first."""
-    limit = clamp(call.query.limit, LIST_ROWS_MAX, LIST_ROWS_MAX)
-    position = read_cursor(call.query.cursor, tuple[str])
-    found = live_tokens(tx, access, after=position[0] if position else "", limit=limit + 1)
-    page, following = cut(found, limit, lambda token: (token.id,))
-    return Page([TokenShape.of(token) for token in page], following)
+    page = paged_by_id(
+        call.query, lambda after, most: live_tokens(tx, access, after=after or "", limit=most), default=LIST_ROWS_MAX
+    )
+    return page.shown(lambda tokens: map(TokenShape.of, tokens))
 
 
-@endpoint("POST", "/api/tokens", answers={201: NewTokenAnswer}, who=OWNER, body=NewTokenBody, creates=True, secret=True)
+@endpoint("POST", "/api/tokens", who=OWNER, creates=True, secret=True)
 def create_token(call: Call[NewTokenBody, NoQuery], tx: Tx, access: Access) -> NewTokenAnswer:
     """Create a token; its secret is shown only once."""
     new = structs.asdict(call.body) | {"space_ids": call.body.space_ids or ("*",)}
@@ -180,7 +165,7 @@ def create_token(call: Call[NewTokenBody, NoQuery], tx: Tx, access: Access) -> N
     return NewTokenAnswer(token=TokenShape.of(token), secret=secret)
 
 
-@endpoint("DELETE", "/api/tokens/{id}", answers={204: None}, who=OWNER)
+@endpoint("DELETE", "/api/tokens/{id}", who=OWNER)
 def delete_token(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Revoke a token."""
     revoke(tx, access, call.path("id"))

@@ -25,7 +25,7 @@ from carrel.kernel.settings import Recall
 from carrel.monitoring import count_live
 from carrel.runs import retire_agent
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.mcp_servers import check_servers
 
 Names = Annotated[list[ShortText], Meta(max_length=200)]
@@ -125,7 +125,7 @@ class AgentShape(Shape, frozen=True, kw_only=True):
     updated_at: str | None
 
 
-@endpoint("GET", "/api/agents", answers={200: page_of("agents", AgentShape)})
+@endpoint("GET", "/api/agents", "agents", tool="agents_list")
 def list_agents(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[AgentShape]:
     """List the account's agents, oldest first; an agent sees only itself."""
     busy = _busy(tx, access)
@@ -139,7 +139,7 @@ class PromptQuery(Input, frozen=True, kw_only=True):
     profile: PreviewKind = "chat"
 
 
-@endpoint("GET", "/api/agents/{id}/prompt", answers={200: PromptPreview}, who=PEOPLE, query=PromptQuery)
+@endpoint("GET", "/api/agents/{id}/prompt", who=PEOPLE)
 def preview_agent_prompt(call: Call[None, PromptQuery], tx: Tx, access: Access) -> PromptPreview:
     """Get the standing instructions and tools that an agent is sent in one kind of run."""
     agent = agent_by_slug(tx, access, call.path("id"))
@@ -148,7 +148,7 @@ def preview_agent_prompt(call: Call[None, PromptQuery], tx: Tx, access: Access) 
     return preview_prompt(tx, call.services.tool_services, access, agent, call.query.profile)
 
 
-@endpoint("POST", "/api/agents", answers={201: one("agent", AgentShape)}, who=OWNER, body=NewAgent, creates=True)
+@endpoint("POST", "/api/agents", "agent", who=OWNER, creates=True)
 def create_agent(call: Call[NewAgent, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Create an agent."""
     new = call.body
@@ -159,13 +159,13 @@ def create_agent(call: Call[NewAgent, NoQuery], tx: Tx, access: Access) -> Agent
     return agent_shape(tx, access, agent, set())
 
 
-@endpoint("GET", "/api/agents/{id}", answers={200: one("agent", AgentShape)})
+@endpoint("GET", "/api/agents/{id}", "agent", tool="agents_list")
 def show_agent(call: Call[None, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Get an agent by its id, its slug or a former slug."""
     return agent_shape(tx, access, require_agent(tx, access, call.path("id")), _busy(tx, access))
 
 
-@endpoint("PATCH", "/api/agents/{id}", answers={200: one("agent", AgentShape)}, who=OWNER, body=AgentPatch)
+@endpoint("PATCH", "/api/agents/{id}", "agent", who=OWNER)
 def update_agent(call: Call[AgentPatch, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Change an agent; fields that are left out stay as they are."""
     patch = call.body
@@ -175,7 +175,7 @@ def update_agent(call: Call[AgentPatch, NoQuery], tx: Tx, access: Access) -> Age
     return agent_shape(tx, access, changed, _busy(tx, access))
 
 
-@endpoint("DELETE", "/api/agents/{id}", answers={200: one("agent", AgentShape)}, who=OWNER)
+@endpoint("DELETE", "/api/agents/{id}", "agent", who=OWNER)
 def delete_agent(call: Call[None, NoQuery], tx: Tx, access: Access) -> AgentShape:
     """Disable an agent, close its sessions and cancel its queued runs."""
     return agent_shape(tx, access, retire_agent(tx, access, call.path("id")), set())
@@ -190,6 +190,12 @@ def agent_shape(tx: Tx, access: Access, agent: Agent, busy: set[str]) -> AgentSh
         status="disabled" if not agent.enabled else "busy" if agent.id in busy else "idle",
         last_context_injected_at=injections_of(tx, access, [agent.id])[0].last_injected_at,
     )
+
+
+def agent_id_of(tx: Tx, access: Access, named: str | None) -> str | None:
+    """Return the id of the agent to list things of; a name that no agent has is returned as it is: nothing has it."""
+    agent = None if named is None else agent_by_slug(tx, access, named)
+    return named if agent is None else agent.id
 
 
 def _busy(tx: Tx, access: Access) -> set[str]:

@@ -9,7 +9,8 @@ from carrel.access import access_by_login, account_of, sign_in, sign_out
 from carrel.journal import feed_start
 from carrel.kernel import Access, Code, Input, Kind, Refusal, Shape
 from carrel.kernel.limits import LOGIN_DAYS
-from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Call, NoQuery, Reply, endpoint, one
+from carrel.storage import Tx
+from carrel.surfaces.api.endpoint import EVERYONE, OPEN, Call, NoQuery, Reply, endpoint
 from carrel.surfaces.http.identity import COOKIE, foreign_page, from_own_pages, identify
 
 _RIGHTS: dict[str, tuple[str, ...]] = {"owner": ("read", "write", "administer"), "user": ("read", "write")}
@@ -49,8 +50,8 @@ class Me(Shape, frozen=True, kw_only=True):
     seq: int
 
 
-@endpoint("POST", "/api/auth/session", answers={200: one("actor", Actor)}, who=OPEN, body=SignIn)
-async def begin_session(call: Call[SignIn, NoQuery]) -> Reply:
+@endpoint("POST", "/api/auth/session", "actor", who=OPEN)
+async def begin_session(call: Call[SignIn, NoQuery]) -> Reply[Actor]:
     """Exchange a token for a session cookie."""
     if "origin" in call.request.headers and not from_own_pages(call.request):
         raise Refusal(Code.FORBIDDEN, "Pages of other sites cannot sign in here.")
@@ -60,8 +61,8 @@ async def begin_session(call: Call[SignIn, NoQuery]) -> Reply:
     return Reply(200, actor_of(access), {"Set-Cookie": _cookie(call, cookie, LOGIN_DAYS * 86_400)})
 
 
-@endpoint("DELETE", "/api/auth/session", answers={204: None}, who=OPEN)
-async def end_session(call: Call[None, NoQuery]) -> Reply:
+@endpoint("DELETE", "/api/auth/session", who=OPEN)
+async def end_session(call: Call[None, NoQuery]) -> Reply[None]:
     """Sign out: the cookie is no longer valid."""
     cookie = call.request.cookies.get(COOKIE)
     if cookie is not None:
@@ -73,16 +74,15 @@ async def end_session(call: Call[None, NoQuery]) -> Reply:
     return Reply(204, None, {"Set-Cookie": _cookie(call, "", 0)})
 
 
-@endpoint("GET", "/api/auth/me", answers={200: Me}, who=EVERYONE)
-async def show_me(call: Call[None, NoQuery]) -> Me:
+@endpoint("GET", "/api/auth/me", who=EVERYONE)
+def show_me(call: Call[None, NoQuery], tx: Tx, access: Access) -> Me:
     """Get the caller that the token or cookie identifies."""
-    account, start = await call.read(lambda tx, access: (account_of(tx, access), feed_start(tx, access, None)))
     return Me(
-        account=OwnAccount(id=account.id, name=account.name, slug=account.slug),
-        actor=actor_of(call.access),
-        rights=list(_RIGHTS.get(call.access.kind, ("read",) if call.access.agent_id else ())),
-        space_ids=list(call.access.space_ids),
-        seq=start.newest,
+        account=OwnAccount.of(account_of(tx, access)),
+        actor=actor_of(access),
+        rights=list(_RIGHTS.get(access.kind, ("read",) if access.agent_id else ())),
+        space_ids=list(access.space_ids),
+        seq=feed_start(tx, access, None).newest,
     )
 
 

@@ -21,8 +21,8 @@ from carrel.kernel import Access, Input
 from carrel.kernel.settings import CHOSEN_NAME, BudgetAction, BudgetPer
 from carrel.sessions import find_session
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
+from carrel.surfaces.api.session_ids import Reference
 from carrel.surfaces.http.services import Services
 from carrel.work import readable_task
 
@@ -59,13 +59,13 @@ class BudgetBody(BudgetQuery, frozen=True, kw_only=True):
     action: BudgetAction = "wait"
 
 
-@endpoint("GET", "/api/budgets", answers={200: page_of("budgets", BudgetShape)}, who=OWNER)
+@endpoint("GET", "/api/budgets", "budgets", who=OWNER)
 def list_budgets(call: Call[None, NoQuery], tx: Tx, access: Access) -> Page[BudgetShape]:
     """List the budgets as they stand, the fullest first."""
     return Page(every_budget(tx, access, _rules(call.services)))
 
 
-@endpoint("POST", "/api/budgets", answers={200: one("budget", BudgetShape)}, who=OWNER, body=BudgetBody)
+@endpoint("POST", "/api/budgets", "budget", who=OWNER)
 def make_budget(call: Call[BudgetBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
     """Set a budget, replacing the one of that name; runs that wait for it check again whether they may go on."""
     body = call.body
@@ -84,13 +84,13 @@ def make_budget(call: Call[BudgetBody, NoQuery], tx: Tx, access: Access) -> Budg
     return find_budget(tx, access, budget.name, _rules(call.services))
 
 
-@endpoint("DELETE", "/api/budgets", answers={204: None}, who=OWNER, query=BudgetQuery)
+@endpoint("DELETE", "/api/budgets", who=OWNER)
 def delete_budget(call: Call[None, BudgetQuery], tx: Tx, access: Access) -> None:
     """Remove a budget; one of the same name in the settings then applies again."""
     remove_budget(tx, access, call.query.name)
 
 
-@endpoint("POST", "/api/budgets/allow", answers={200: one("budget", BudgetShape)}, who=OWNER, body=AllowBody)
+@endpoint("POST", "/api/budgets/allow", "budget", who=OWNER)
 def allow_budget(call: Call[AllowBody, NoQuery], tx: Tx, access: Access) -> BudgetShape:
     """Allow a budget's whole amount once more until it resets; runs that wait for it go on."""
     name, subject, rules = call.body.name, call.body.subject, _rules(call.services)

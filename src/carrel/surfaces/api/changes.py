@@ -30,22 +30,19 @@ class ChangesQuery(Scoped, frozen=True, kw_only=True):
     include_raw: str = "0"
 
 
-class Deleted(Shape, frozen=True, kw_only=True):
-    """Ids of what was deleted; sessions by their keys."""
-
-    spaces: list[str] = field(default_factory=list)
-    topics: list[str] = field(default_factory=list)
-    tasks: list[str] = field(default_factory=list)
-    logs: list[str] = field(default_factory=list)
-    sessions: list[str] = field(default_factory=list)
-
-
 class Departed(Shape, frozen=True, kw_only=True):
     """Ids of what left the caller's view."""
 
     topics: list[str] = field(default_factory=list)
     tasks: list[str] = field(default_factory=list)
     logs: list[str] = field(default_factory=list)
+
+
+class Deleted(Departed, frozen=True, kw_only=True):
+    """Ids of what was deleted; sessions by their keys."""
+
+    spaces: list[str] = field(default_factory=list)
+    sessions: list[str] = field(default_factory=list)
 
 
 class Changes(Shape, frozen=True, kw_only=True):
@@ -63,7 +60,7 @@ class Changes(Shape, frozen=True, kw_only=True):
     left: Departed
 
 
-@endpoint("GET", "/api/changes", answers={200: Changes}, query=ChangesQuery)
+@endpoint("GET", "/api/changes", tool="clawboard_get_log")
 def list_changes(call: Call[None, ChangesQuery], tx: LongTx, access: Access) -> Changes:
     """List what has changed since a sequence number; `reset` tells the client to start over."""
     query, limit = call.query, clamp(call.query.limit, CHANGES_ROWS_DEFAULT, CHANGES_ROWS_MAX)

@@ -8,13 +8,14 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType, field
 
 from carrel.commands import ChatMessage, Received, known_commands, receive
-from carrel.kernel import PEOPLE, Access, Input, NewAttachment, Refusal, Shape, invalid
+from carrel.kernel import PEOPLE, Access, Input, NewAttachment, Shape, invalid
 from carrel.kernel.fields import Id, Name, ShortText
 from carrel.kernel.limits import ATTACHMENTS_MAX, NAME_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, Reply, endpoint
-from carrel.surfaces.api.fields import Reference
-from carrel.surfaces.api.sessions.changes import Channel, ClientId
+from carrel.surfaces.api.session_ids import Reference
+from carrel.surfaces.api.sessions.changes import Channel, ClientId, SessionNamed
+from carrel.surfaces.http.errors import field_named
 from carrel.surfaces.http.openapi import BASE64
 from carrel.surfaces.http.services import Services
 
@@ -51,21 +52,17 @@ class ChatLine(Input, frozen=True, kw_only=True):
     attachments: Annotated[tuple[NewFile, ...], Meta(extra_json_schema={"maxItems": ATTACHMENTS_MAX})] = ()
 
 
-class ChatAccepted(Shape, frozen=True, kw_only=True):
+class ChatAccepted(SessionNamed, frozen=True, kw_only=True):
     """The message is stored, and its run or the run that it answers is queued."""
 
     run_id: str
-    session_id: str
-    session_key: str
 
 
-class CommandAnswer(Shape, frozen=True, kw_only=True):
+class CommandAnswer(SessionNamed, frozen=True, kw_only=True):
     """The reply of a command, and the session that is active after it."""
 
     command: str
     reply: str
-    session_id: str
-    session_key: str
 
 
 class KnownCommand(Shape, frozen=True, kw_only=True):
@@ -77,22 +74,17 @@ class KnownCommand(Shape, frozen=True, kw_only=True):
     owner_only: bool
 
 
-class KnownCommands(Shape, frozen=True, kw_only=True):
-    """Every slash command, in the order in which /help lists them."""
-
-    commands: tuple[KnownCommand, ...]
-
-
-@endpoint("GET", "/api/commands", answers={200: KnownCommands}, who=PEOPLE)
-async def list_commands(call: Call[None, NoQuery]) -> KnownCommands:
+@endpoint("GET", "/api/commands", "commands", who=PEOPLE)
+async def list_commands(call: Call[None, NoQuery]) -> list[KnownCommand]:
     """List the slash commands of chats."""
-    return KnownCommands(
-        commands=tuple(KnownCommand.of(command, name=name) for name, command in known_commands().items())
-    )
+    # In the order in which /help lists them.
+    return [KnownCommand.of(command, name=name) for name, command in known_commands().items()]
 
 
-@endpoint("POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, body=ChatLine, creates=True)
-async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
+@endpoint(
+    "POST", "/api/chat", answers={202: ChatAccepted, 200: CommandAnswer}, who=PEOPLE, creates=True, tool="sessions_send"
+)
+async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply[ChatAccepted | CommandAnswer]:
     """Send a message to a chat, answer a question that was asked in it, or run a command."""
     received = await send_line(
         call.services, call.access, call.body, lambda tx, received: call.promise(tx, _reply(received))
@@ -100,7 +92,7 @@ async def post_chat(call: Call[ChatLine, NoQuery]) -> Reply:
     return _reply(received)
 
 
-def _reply(received: Received) -> Reply:
+def _reply(received: Received) -> Reply[ChatAccepted | CommandAnswer]:
     names = {"session_id": received.key.conversation, "session_key": str(received.key)}
     if received.done is not None:
         return Reply(200, CommandAnswer(command=received.done.command, reply=received.done.reply, **names))
@@ -122,13 +114,8 @@ async def send_line(
             promise(tx, received)
         return received
 
-    try:
+    with field_named("text", below="message"):
         return await services.db.write(work)
-    except Refusal as refusal:
-        # The rooms below say `message`; the field here is `text`.
-        if refusal.field == "message":
-            refusal.field = "text"
-        raise
 
 
 def _message(line: ChatLine) -> ChatMessage:

@@ -4,27 +4,14 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from carrel.board import (
-    LogFilter,
-    LogShape,
-    RouteFields,
-    add_route,
-    ask_for_digests,
-    ask_for_turn,
-    backlog,
-    list_entries,
-    log_shapes,
-    sort_again,
-    sorted_by,
-    visible_routes,
-)
+from carrel import board
 from carrel.delivery import default_model
 from carrel.kernel import PEOPLE, Access, Input, Shape, iso
 from carrel.kernel.fields import AnySession, Id
 from carrel.kernel.limits import CLASSIFIER_ENTRIES_AT_A_TIME, LOG_ROWS_MAX, ROUTE_ANCHOR_CHARS_MAX
 from carrel.storage import LongTx, Tx
 from carrel.surfaces.api.cursors import clamp
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint
 
 Anchor = Annotated[str, Meta(max_length=ROUTE_ANCHOR_CHARS_MAX)]
 Entries = Annotated[int, Meta(ge=1, le=CLASSIFIER_ENTRIES_AT_A_TIME)]
@@ -51,16 +38,15 @@ class RoutingQuery(Input, frozen=True, kw_only=True):
     session_key: AnySession
 
 
-class RoutingBody(Input, frozen=True, kw_only=True):
+class RoutingBody(RoutingQuery, frozen=True, kw_only=True):
     """Where messages of a session belong; `anchor` is what was said."""
 
-    session_key: AnySession
     topic_id: Id
     task_id: Id | None = None
     anchor: Anchor = ""
 
 
-class RouteShape(RouteFields, frozen=True, kw_only=True):
+class RouteShape(board.RouteFields, frozen=True, kw_only=True):
     """One place that messages of a session went to."""
 
     ts: str
@@ -93,57 +79,54 @@ class DigestsBody(Input, frozen=True, kw_only=True):
     task_id: Id | None = None
 
 
-@endpoint("GET", "/api/classifier/status", answers={200: ClassifierStatus})
+@endpoint("GET", "/api/classifier/status")
 def show_status(call: Call[None, NoQuery], tx: Tx, access: Access) -> ClassifierStatus:
     """Get the progress of the classifier."""
-    found = backlog(tx, access)
-    return ClassifierStatus(
-        pending=found.pending,
-        oldest_pending_seconds=found.oldest_seconds,
-        last_cycle_at=iso(found.last_turn_at),
-        mode=sorted_by(call.services.settings.classifier, default_model(tx, access, call.services.connections)),
+    mode = board.sorted_by(call.services.settings.classifier, default_model(tx, access, call.services.connections))
+    return ClassifierStatus.of(board.backlog(tx, access), mode=mode)
+
+
+@endpoint("GET", "/api/classifier/pending", "logs")
+def list_pending(call: Call[None, PendingQuery], tx: LongTx, access: Access) -> list[board.LogShape]:
+    """List the entries that are not sorted yet, newest first."""
+    limit = clamp(call.query.limit, CLASSIFIER_ENTRIES_AT_A_TIME, LOG_ROWS_MAX)
+    return board.log_shapes(
+        tx, access, board.list_entries(tx, access, board.LogFilter(classification="pending"), limit=limit)
     )
 
 
-@endpoint("GET", "/api/classifier/pending", answers={200: one("logs", list[LogShape])}, query=PendingQuery)
-def list_pending(call: Call[None, PendingQuery], tx: LongTx, access: Access) -> list[LogShape]:
-    """List the entries that are not sorted yet, newest first."""
-    limit = clamp(call.query.limit, CLASSIFIER_ENTRIES_AT_A_TIME, LOG_ROWS_MAX)
-    return log_shapes(tx, access, list_entries(tx, access, LogFilter(classification="pending"), limit=limit))
-
-
-@endpoint("GET", "/api/classifier/session-routing", answers={200: RoutingShown}, query=RoutingQuery)
+@endpoint("GET", "/api/classifier/session-routing")
 def show_routing(call: Call[None, RoutingQuery], tx: Tx, access: Access) -> RoutingShown:
     """Get where the messages of a session went."""
     return _routing(tx, access, call.query.session_key)
 
 
-@endpoint("POST", "/api/classifier/session-routing", answers={200: RoutingShown}, who=PEOPLE, body=RoutingBody)
+@endpoint("POST", "/api/classifier/session-routing", who=PEOPLE)
 def send_routing(call: Call[RoutingBody, NoQuery], tx: Tx, access: Access) -> RoutingShown:
     """Say where messages of a session belong; the next short message goes there."""
     body = call.body
-    add_route(tx, access, body.session_key, body.topic_id, body.task_id, body.anchor)
+    board.add_route(tx, access, body.session_key, body.topic_id, body.task_id, body.anchor)
     return _routing(tx, access, body.session_key)
 
 
 def _routing(tx: Tx, access: Access, session_key: str) -> RoutingShown:
-    named, found = visible_routes(tx, access, session_key)
+    named, found = board.visible_routes(tx, access, session_key)
     return RoutingShown(session_key=named, items=[RouteShape.of(route, ts=iso(route.at) or "") for route in found])
 
 
-@endpoint("POST", "/api/classifier/run", answers={202: one("cycleId", str)}, who=OWNER, body=TurnBody)
+@endpoint("POST", "/api/classifier/run", "cycleId", status=202, who=OWNER)
 def run_classifier(call: Call[TurnBody, NoQuery], tx: Tx, access: Access) -> str:
     """Sort what is pending now."""
-    return ask_for_turn(tx, access, call.services.settings.classifier, call.body.limit)
+    return board.ask_for_turn(tx, access, call.services.settings.classifier, call.body.limit)
 
 
-@endpoint("POST", "/api/classifier/replay", answers={202: one("cycleId", str)}, who=OWNER, body=ReplayBody)
+@endpoint("POST", "/api/classifier/replay", "cycleId", status=202, who=OWNER)
 def replay(call: Call[ReplayBody, NoQuery], tx: Tx, access: Access) -> str:
     """Sort an entry again, with its bundle or with all that follows it in its session."""
-    return sort_again(tx, access, call.services.settings.classifier, call.body.anchor_log_id, call.body.mode)
+    return board.sort_again(tx, access, call.services.settings.classifier, call.body.anchor_log_id, call.body.mode)
 
 
-@endpoint("POST", "/api/digests/run", answers={202: one("cycleId", str)}, who=OWNER, body=DigestsBody)
+@endpoint("POST", "/api/digests/run", "cycleId", status=202, who=OWNER)
 def run_digests(call: Call[DigestsBody, NoQuery], tx: Tx, access: Access) -> str:
     """Renew digests now, however old they are."""
-    return ask_for_digests(tx, access, call.services.settings.classifier, call.body.topic_id, call.body.task_id)
+    return board.ask_for_digests(tx, access, call.services.settings.classifier, call.body.topic_id, call.body.task_id)

@@ -53,7 +53,7 @@ class ContextQuery(Input, frozen=True, kw_only=True):
     without_keys: EntryKeys | None = None
 
 
-@endpoint("GET", "/api/context", answers={200: ContextShape}, query=ContextQuery)
+@endpoint("GET", "/api/context", tool="clawboard_context")
 async def show_context(call: Call[None, ContextQuery]) -> ContextShape:
     """Get the context block of a session, with every line explained."""
     query = call.query

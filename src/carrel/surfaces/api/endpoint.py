@@ -1,21 +1,22 @@
 """Endpoints: method, path, input, output and who may call them. Routes and OpenAPI are built from this table."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
 from inspect import iscoroutinefunction
-from typing import Any, Generic, TypeVar
+from types import NoneType
+from typing import Any, Generic, TypeVar, get_args, get_origin
 
 from msgspec import Struct, defstruct, structs
 from starlette.requests import Request
 
 from carrel.kernel import PEOPLE, Access, Input, Kind
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.endpoint_tools import ENDPOINT_TOOLS
 from carrel.surfaces.http.services import Services
 
 B = TypeVar("B")
 Q = TypeVar("Q")
 T = TypeVar("T")
+Shown = TypeVar("Shown")
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 READERS: tuple[Kind, ...] = (*PEOPLE, "agent", "run")
@@ -28,16 +29,16 @@ class NoQuery(Input, frozen=True, kw_only=True):
     """An endpoint without query parameters."""
 
 
-class Call(Generic[B, Q]):
+class Call(Struct, Generic[B, Q]):
     """One call of an endpoint: the caller, the decoded body and query, and the server."""
 
-    def __init__(self, request: Request, services: Services, access: Access, body: B, query: Q) -> None:
-        self.request = request
-        self.services = services
-        self.access = access
-        self.body = body
-        self.query = query
-        self.keep: Callable[[Tx, object], None] | None = None
+    request: Request
+    services: Services
+    access: Access
+    body: B
+    query: Q
+    # Stores an answer under the idempotency key of the call.
+    keep: Callable[[Tx, object], None] | None = None
 
     def promise(self, tx: Tx, answer: T) -> T:
         """Announce the answer within the transaction: under an idempotency key it is stored with what was done."""
@@ -67,6 +68,10 @@ class Page(Struct, Generic[T], frozen=True):
 
     items: list[T]
     next_cursor: str | None = None
+
+    def shown(self, shapes: Callable[[list[T]], Iterable[Shown]]) -> "Page[Shown]":
+        """Return the page with its rows as callers see them."""
+        return Page([*shapes(self.items)], self.next_cursor)
 
 
 class Named(Struct, frozen=True):
@@ -101,11 +106,11 @@ def _word(shape: type[Struct]) -> str:
     return shape.__name__.removesuffix("Shape")
 
 
-class Reply(Struct, frozen=True):
+class Reply(Struct, Generic[T], frozen=True):
     """An answer with its own status or headers."""
 
     status: int
-    value: object = None
+    value: T | None = None
     headers: dict[str, str] = {}
 
 
@@ -113,47 +118,71 @@ class Endpoint(Struct, frozen=True):
     """One row of the table, which as a decorator adds its handler to the table.
 
     A plain function takes the call, a transaction and the caller's access: it reads for GET, outside the loop if its
-    transaction is a LongTx, and writes for other methods. A coroutine function takes the call alone.
+    transaction is a LongTx, and writes for other methods. A coroutine function takes the call alone. The types of the
+    body, the query and the answer are those in the handler's signature.
     """
 
     method: str
     path: str
+    # The name of the value or the list in the answer; empty for an answer without one.
+    named: str = ""
+    # By default 204 for no answer, 201 for what creates something, else 200.
+    status: int = 0
+    # A second status with the same answer.
+    also: int = 0
     # Status -> type of the answer or a Named one, None for an empty one; the first status is the default.
-    answers: dict[int, Any]
+    answers: dict[int, Any] = {}
     who: tuple[Kind, ...] = READERS
-    body: type | None = None
+    # Only the owner of the account `default`, who runs the server, may call it.
+    by_operator: bool = False
     # The name of the one part of a multipart body, which is a file; empty for an endpoint that takes none.
     file: str = ""
-    query: type = NoQuery
     # It supports X-Idempotency-Key.
     creates: bool = False
+    # It is refused while the server is stopping.
+    new_work: bool = False
     # The answer holds a secret that is shown once: a repeated request may see it, the database may not.
     secret: bool = False
     # A caller on this machine needs no token.
     open_on_loopback: bool = False
     media: str = "application/json"
     tag: str = ""
-    # Takes a Call and is awaited; `name` and `summary`, the first line of its docstring, follow from it.
+    # The tool that does the same: an agent's tool rules apply to its token here as well, and where only people may call
+    # the endpoint, its refusal tells agents about the tool. Empty if none does.
+    tool: str = ""
+    # What follows is taken from the handler, which is made to take a Call and to be awaited.
     handler: Any = None
     name: str = ""
     summary: str = ""
-    # The tool that does the same; empty if none does.
-    tool: str = ""
+    body: Any = None
+    query: Any = NoQuery
 
     def __call__(self, handler: Handler) -> Handler:
         """Add a handler to the table."""
-        is_async, writes = iscoroutinefunction(handler), self.method != "GET"
+        types, is_async = handler.__annotations__, iscoroutinefunction(handler)
+        body, query = get_args(next(iter(types.values())))
         ENDPOINTS.append(
             structs.replace(
                 self,
                 tag=self.tag or (self.path.split("/")[2] if self.path.startswith("/api/") else "health"),
-                handler=handler if is_async else _in_transaction(handler, writes=writes),
+                answers=self.answers or self._answers(types["return"]),
+                handler=handler if is_async else _in_transaction(handler, writes=self.method != "GET"),
                 name=handler.__name__,
                 summary=(handler.__doc__ or "").strip().partition("\n")[0],
-                tool=ENDPOINT_TOOLS.get(f"{self.method} {self.path}", ""),
+                body=None if body is NoneType else body,
+                query=query,
             )
         )
         return handler
+
+    def _answers(self, returned: Any) -> dict[int, Any]:
+        kind = get_args(returned)[0] if get_origin(returned) is Reply else returned
+        if kind in (None, NoneType):
+            return {self.status or 204: None}
+        if self.named:
+            kind = page_of(self.named, *get_args(kind)) if get_origin(kind) is Page else one(self.named, kind)
+        statuses = (self.status or (201 if self.creates else 200), self.also)
+        return {status: kind for status in statuses if status}
 
 
 # As it is written above a handler.

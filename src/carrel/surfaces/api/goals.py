@@ -1,15 +1,12 @@
 """Goals: what a session is to achieve, with the plans and tasks that lead there."""
 
-from typing import Annotated, Any
-
-from msgspec import field, structs
+from msgspec import structs
 
 from carrel.goals import (
-    GOAL_MOVES,
+    Goal,
     GoalChange,
-    GoalDescription,
-    GoalName,
     GoalShape,
+    NewGoal,
     change_goal,
     complete_goal,
     delete_goal,
@@ -20,10 +17,9 @@ from carrel.goals import (
     make_goal,
 )
 from carrel.kernel import PEOPLE, Access
-from carrel.kernel.fields import checked
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.cursors import paged_by_id
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.session_ids import (
     OfSession,
     PageOfSession,
@@ -33,17 +29,11 @@ from carrel.surfaces.api.session_ids import (
     session_named,
 )
 
-# The room below checks it and words the refusal; here it is only described.
-FirstStatus = Annotated[str, checked(enum=["submitted", *GOAL_MOVES["submitted"]])]
 
-
-class GoalBody(OfSession, frozen=True, kw_only=True):
+class GoalBody(NewGoal, frozen=True, kw_only=True):
     """A new goal, and the session it belongs to."""
 
-    name: GoalName
-    description: GoalDescription = ""
-    status: FirstStatus | None = None
-    metadata: dict[str, Any] = field(default_factory=dict)
+    session_id: SessionId | None = None
 
 
 class GoalPatch(GoalChange, frozen=True, kw_only=True):
@@ -58,21 +48,20 @@ class GoalsQuery(PageOfSession, frozen=True, kw_only=True):
     all: bool = False
 
 
-@endpoint("GET", "/api/goals", answers={200: page_of("goals", GoalShape)}, who=PEOPLE, query=GoalsQuery)
+@endpoint("GET", "/api/goals", "goals", who=PEOPLE, tool="goal_list")
 def list_goals(call: Call[None, GoalsQuery], tx: Tx, access: Access) -> Page[GoalShape]:
     """List the goals of a session, or with `all` of all sessions that the caller may see, newest first."""
-    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
-    before = position[0] if position else None
-    if call.query.all:
-        found = goals_seen(tx, access, before=before, limit=limit + 1)
-    else:
-        key = session_named(tx, access, required(call.query.session_id))
-        found = goals_of_session(tx, access, key, before=before, limit=limit + 1)
-    page, following = cut(found, limit, lambda goal: (goal.id,))
-    return Page([goal_shape(tx, access, goal) for goal in page], following)
+    key = None if call.query.all else call.query.required_key(tx, access)
+
+    def read(before: str | None, most: int) -> list[Goal]:
+        if key is None:
+            return goals_seen(tx, access, before=before, limit=most)
+        return goals_of_session(tx, access, key, before=before, limit=most)
+
+    return paged_by_id(call.query, read).shown(lambda goals: [goal_shape(tx, access, goal) for goal in goals])
 
 
-@endpoint("POST", "/api/goals", answers={201: one("goal", GoalShape)}, who=PEOPLE, body=GoalBody, creates=True)
+@endpoint("POST", "/api/goals", "goal", who=PEOPLE, creates=True, tool="goal_create")
 def create_goal(call: Call[GoalBody, NoQuery], tx: Tx, access: Access) -> GoalShape:
     """Create a goal of a session."""
     new = structs.asdict(call.body)
@@ -80,14 +69,14 @@ def create_goal(call: Call[GoalBody, NoQuery], tx: Tx, access: Access) -> GoalSh
     return goal_shape(tx, access, make_goal(tx, access, key, **new))
 
 
-@endpoint("GET", "/api/goals/{id}", answers={200: one("goal", GoalShape)}, who=PEOPLE, query=OfSession)
+@endpoint("GET", "/api/goals/{id}", "goal", who=PEOPLE)
 def show_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> GoalShape:
     """Get a goal with its plans and tasks."""
-    key = session_if_named(tx, access, call.query.session_id)
+    key = call.query.key_if_named(tx, access)
     return goal_shape(tx, access, find_goal(tx, access, call.path("id"), key=key))
 
 
-@endpoint("PATCH", "/api/goals/{id}", answers={200: one("goal", GoalShape)}, who=PEOPLE, body=GoalPatch)
+@endpoint("PATCH", "/api/goals/{id}", "goal", who=PEOPLE, tool="goal_update")
 def patch_goal(call: Call[GoalPatch, NoQuery], tx: Tx, access: Access) -> GoalShape:
     """Change a goal; cancelling it skips its plans that wait, fails those that work, and cancels their runs."""
     key = session_if_named(tx, access, call.body.session_id)
@@ -95,15 +84,15 @@ def patch_goal(call: Call[GoalPatch, NoQuery], tx: Tx, access: Access) -> GoalSh
     return goal_shape(tx, access, goal)
 
 
-@endpoint("DELETE", "/api/goals/{id}", answers={204: None}, who=PEOPLE, query=OfSession)
+@endpoint("DELETE", "/api/goals/{id}", who=PEOPLE)
 def remove_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> None:
     """Delete a goal with its plans and its memory; its tasks stay."""
-    key = session_if_named(tx, access, call.query.session_id)
+    key = call.query.key_if_named(tx, access)
     delete_goal(tx, access, call.path("id"), call.services.rules, key=key)
 
 
-@endpoint("POST", "/api/goals/{id}/complete", answers={200: one("goal", GoalShape)}, who=PEOPLE, query=OfSession)
+@endpoint("POST", "/api/goals/{id}/complete", "goal", who=PEOPLE, tool="goal_complete")
 def finish_goal(call: Call[None, OfSession], tx: Tx, access: Access) -> GoalShape:
     """Complete a goal; the rest of its plans is no longer worked on."""
-    key = session_if_named(tx, access, call.query.session_id)
+    key = call.query.key_if_named(tx, access)
     return goal_shape(tx, access, complete_goal(tx, access, call.path("id"), call.services.rules, key=key))

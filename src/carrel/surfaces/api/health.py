@@ -2,18 +2,17 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Container
 from contextlib import suppress
 from typing import Any, Literal
 
 from msgspec import structs
 
-from carrel.agents import every_agent, may_address
+from carrel.agents import Agent, every_agent, may_address
 from carrel.board import backlog
 from carrel.delivery import Connection, Injection, injections_of
 from carrel.gateway import missing_gateway
 from carrel.journal import About, append_event, events_behind, feed_is_late, json_text
-from carrel.kernel import DEFAULT_ACCOUNT_SLUG, MS_PER_SECOND, Access, Clock, Code, Refusal, Shape, iso
+from carrel.kernel import MS_PER_SECOND, Access, Clock, Code, Refusal, Shape, iso
 from carrel.kernel.limits import FEED_LATE_SECONDS, GATEWAY_CHECK_SECONDS
 from carrel.kernel.settings import SettingRow
 from carrel.monitoring import count_live, count_unreachable, stuck_lanes
@@ -125,11 +124,9 @@ class DutyState(Shape, frozen=True, kw_only=True):
     last_error: str | None
 
 
-class Health(Shape, frozen=True, kw_only=True):
+class Health(Ready, frozen=True, kw_only=True):
     """The state of the server, for people."""
 
-    status: Literal["ready", "not_ready"]
-    checks: Checks
     lanes: LaneCounts
     waiting: WaitingCounts
     gateways: list[GatewayState]
@@ -228,111 +225,82 @@ def _readiness(call: Call[None, NoQuery]) -> Readiness:
     return found
 
 
-@endpoint("GET", "/healthz", answers={200: Alive}, who=OPEN)
+@endpoint("GET", "/healthz", who=OPEN)
 async def show_alive(call: Call[None, NoQuery]) -> Alive:
     """Check whether the server is alive."""
     return Alive(status="ok", version=call.services.version)
 
 
-@endpoint("GET", "/readyz", answers={200: Ready, 503: Ready}, who=OPEN)
-async def show_ready(call: Call[None, NoQuery]) -> Reply:
+@endpoint("GET", "/readyz", also=503, who=OPEN)
+async def show_ready(call: Call[None, NoQuery]) -> Reply[Ready]:
     """Check whether the server should receive requests."""
     ready = await _readiness(call).check()
     return Reply(200 if ready.status == "ready" else 503, ready)
 
 
-@endpoint("GET", "/api/health", answers={200: Health})
+@endpoint("GET", "/api/health")
 async def show_health(call: Call[None, NoQuery]) -> Health:
     """Get the state of the server and of the lanes that the caller may see."""
-    ready = await _readiness(call).check()
-    lanes, waiting = await call.read(_counts)
-    configured = call.services.connections
-    hidden = configured.keys() - call.services.gateways_of(call.access)
-    gateways = [
-        *(one for one in await _readiness(call).gateways() if one.name not in hidden),
-        *await call.read(lambda tx, access: _missing_gateways(tx, access, configured)),
-    ]
-    if not call.access.is_person:
-        # An error may name the address of a gateway, which agents need not know.
-        gateways = [structs.replace(one, last_error=None) for one in gateways]
-    waiting_runs = await call.read(count_unreachable)
-    gateways = [structs.replace(one, waiting_runs=waiting_runs.get(one.name, 0)) for one in gateways]
-    lag = await call.read(index_lag)
-    index = IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=call.services.search.mode)
-    waits, behind = await call.read(backlog), await call.read(events_behind)
-    return Health(
-        status=ready.status,
-        checks=ready.checks,
-        lanes=lanes,
-        waiting=waiting,
-        gateways=gateways,
-        mcp_servers=[
-            server_state(state, call.access) for state in call.services.connectors.states(call.access.account_slug)
-        ],
-        index=index,
-        context_injection=await call.read(_injections),
-        classifier=ClassifierBacklog(
-            enabled=call.services.settings.classifier.mode != "off",
-            pending=waits.pending,
-            oldest_pending_seconds=waits.oldest_seconds,
-        ),
-        followers=[FollowerState(name=name, behind=count) for name, count in sorted(behind.items())],
-        database=await _database(call.services) if call.access.is_operator else None,
-        duties=[DutyState.of(one) for one in duty_reports(call.services.db)] if call.access.is_operator else None,
-        storage_error=call.services.db.write_error if call.access.is_person else None,
-    )
+    ready, gateways = await _readiness(call).check(), await _readiness(call).gateways()
+    return await call.read(lambda tx, access: _health(tx, access, call.services, ready, gateways))
 
 
-async def _database(services: Services) -> DatabaseState:
-    engine = services.db.engine
-    schema, size = await services.db.read(lambda tx: (applied_schema(tx, engine), database_bytes(tx, engine)))
-    return DatabaseState(engine="sqlite" if engine == "sqlite" else "postgresql", schema=schema, size_bytes=size)
-
-
-def _injections(tx: Tx, access: Access) -> list[Injection]:
-    """Whether contexts still reach the agents that the caller may address."""
-    return injections_of(tx, access, [agent.id for agent in every_agent(tx, access) if may_address(access, agent.id)])
-
-
-def _missing_gateways(tx: Tx, access: Access, configured: Container[str]) -> list[GatewayState]:
-    """Return the gateways that agents in the caller's view name but the settings lack."""
-    users: defaultdict[str, list[str]] = defaultdict(list)
-    for agent in every_agent(tx, access):
-        if agent.enabled and may_address(access, agent.id) and agent.gateway_among(configured) not in configured:
-            users[agent.profile.gateway].append(agent.id)
-    since = iso(tx.now) or ""
-    return [
-        GatewayState(name=name, kind="", status="failed", since=since, last_error=missing_gateway(name, ids))
-        for name, ids in sorted(users.items())
-    ]
-
-
-def _counts(tx: Tx, access: Access) -> tuple[LaneCounts, WaitingCounts]:
+def _health(tx: Tx, access: Access, services: Services, ready: Ready, gateways: list[GatewayState]) -> Health:
     live: Counter[str] = Counter()
     for (state, _), count in count_live(tx, access).items():
         live[state] += count
-    stuck = sum(stuck_lanes(tx, access).values())
-    lanes = LaneCounts(busy=live["running"], queued=live["queued"], stuck=stuck)
-    return lanes, WaitingCounts(person=live["person"], program=live["program"])
+    lag, agents = index_lag(tx, access), [one for one in every_agent(tx, access) if may_address(access, one.id)]
+    return Health.of(
+        ready,
+        lanes=LaneCounts(busy=live["running"], queued=live["queued"], stuck=sum(stuck_lanes(tx, access).values())),
+        waiting=WaitingCounts(person=live["person"], program=live["program"]),
+        gateways=_gateways(tx, access, services, gateways, agents),
+        mcp_servers=[server_state(state, access) for state in services.connectors.states(access.account_slug)],
+        index=IndexState(lag_seconds=lag.seconds, pending=lag.pending, mode=services.search.mode),
+        context_injection=injections_of(tx, access, [agent.id for agent in agents]),
+        classifier=ClassifierBacklog.of(backlog(tx, access), enabled=services.settings.classifier.mode != "off"),
+        followers=[FollowerState(name=name, behind=count) for name, count in sorted(events_behind(tx, access).items())],
+        database=_database(tx, services.db.engine) if access.is_operator else None,
+        duties=[DutyState.of(one) for one in duty_reports(services.db)] if access.is_operator else None,
+        storage_error=services.db.write_error if access.is_person else None,
+    )
 
 
-def require_operator(access: Access) -> None:
-    """Refuse every owner except the default account's, who runs the server."""
-    if access.account_slug != DEFAULT_ACCOUNT_SLUG:
-        raise Refusal(Code.FORBIDDEN, "Only the owner of the account 'default' may do this.")
+def _gateways(
+    tx: Tx, access: Access, services: Services, checked: list[GatewayState], agents: list[Agent]
+) -> list[GatewayState]:
+    """Return the gateways that the caller may know of, and those that agents in its view name but the settings lack."""
+    configured = services.connections
+    hidden = configured.keys() - services.gateways_of(access)
+    users: defaultdict[str, list[str]] = defaultdict(list)
+    for agent in agents:
+        if agent.enabled and agent.gateway_among(configured) not in configured:
+            users[agent.profile.gateway].append(agent.id)
+    since, waiting = iso(tx.now) or "", count_unreachable(tx, access)
+    found = [one for one in checked if one.name not in hidden] + [
+        GatewayState(name=name, kind="", status="failed", since=since, last_error=missing_gateway(name, ids))
+        for name, ids in sorted(users.items())
+    ]
+    if not access.is_person:
+        # An error may name the address of a gateway, which agents need not know.
+        found = [structs.replace(one, last_error=None) for one in found]
+    return [structs.replace(one, waiting_runs=waiting.get(one.name, 0)) for one in found]
 
 
-@endpoint("GET", "/api/settings", answers={200: SettingsShown}, who=OWNER)
+def _database(tx: Tx, engine: str) -> DatabaseState:
+    kind: Literal["sqlite", "postgresql"] = "sqlite" if engine == "sqlite" else "postgresql"
+    return DatabaseState(engine=kind, schema=applied_schema(tx, engine), size_bytes=database_bytes(tx, engine))
+
+
+@endpoint("GET", "/api/settings", who=OWNER, by_operator=True)
 async def show_settings(call: Call[None, NoQuery]) -> SettingsShown:
     """List the settings of this server and where each comes from."""
-    require_operator(call.access)
     return SettingsShown(file=call.services.configuration.file(), settings=[*call.services.configuration.rows()])
 
 
-@endpoint("POST", "/api/settings/reload", answers={200: Reloaded, 422: ErrorBody}, who=OWNER)
-async def reload_settings(call: Call[None, NoQuery]) -> Reloaded | Reply:
+@endpoint("POST", "/api/settings/reload", answers={200: Reloaded, 422: ErrorBody}, who=OWNER, by_operator=True)
+async def reload_settings(call: Call[None, NoQuery]) -> Reloaded | Reply[ErrorBody]:
     """Read the settings again and take up what needs no restart; if they are wrong, nothing changes."""
-    require_operator(call.access)
     try:
         reloaded = await call.services.configuration.reload()
     except WrongSettings as error:

@@ -3,12 +3,14 @@
 from carrel.board import ClaudeEvent, is_unrecorded, record, require_hooks, run_hook, wake
 from carrel.context import AROUND_CHARS, ContextLimits, ContextRequest, injected
 from carrel.journal import clean
-from carrel.kernel import PEOPLE, Access, Input, Kind, Refusal, Shape, clip
+from carrel.kernel import PEOPLE, Access, Input, Kind, Shape, clip
 from carrel.kernel.fields import Name, Text
 from carrel.kernel.limits import MESSAGE_CHARS_MAX
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
+from carrel.surfaces.api.shapes import QueuedRun
+from carrel.surfaces.http.errors import field_named
 
 _PROGRAMS: tuple[Kind, ...] = (*PEOPLE, "client")
 
@@ -42,15 +44,8 @@ class ClaudeAnswer(Shape, frozen=True, kw_only=True, omit_defaults=True):
     hook_specific_output: HookOutput | None = None
 
 
-class HookAccepted(Shape, frozen=True, kw_only=True):
-    """The message is stored and its run is queued."""
-
-    run_id: str
-    session_key: str
-
-
-@endpoint("POST", "/api/hooks/agent", answers={202: HookAccepted}, who=_PROGRAMS, body=HookMessage, creates=True)
-def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> HookAccepted:
+@endpoint("POST", "/api/hooks/agent", status=202, who=_PROGRAMS, creates=True, tool="sessions_send")
+def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> QueuedRun:
     """Hand a message to an agent, in a session of its own unless the settings let programs name one."""
     new, services = call.body, call.services
     require_hooks(services.settings.hooks)
@@ -59,25 +54,20 @@ def hook_agent(call: Call[HookMessage, NoQuery], tx: Tx, access: Access) -> Hook
         tx, access, services.settings.hooks, services.rules, new.message,
         agent=new.agent_id, reference=new.session_key, name=new.name,
     )  # fmt: skip
-    return HookAccepted(run_id=run.id, session_key=run.key)
+    return QueuedRun(run_id=run.id, session_key=run.key)
 
 
-@endpoint("POST", "/api/hooks/wake", answers={202: HookAccepted}, who=_PROGRAMS, body=WakeText, creates=True)
-def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> HookAccepted:
+@endpoint("POST", "/api/hooks/wake", status=202, who=_PROGRAMS, creates=True, tool="sessions_send")
+def hook_wake(call: Call[WakeText, NoQuery], tx: Tx, access: Access) -> QueuedRun:
     """Wake an agent in its main lane with a text."""
     require_hooks(call.services.settings.hooks)
     call.services.refuse_when_draining()
-    try:
+    with field_named("text", below="message"):
         run = wake(tx, access, call.services.rules, call.body.text, call.body.agent_id)
-    except Refusal as refusal:
-        # The rooms below say `message`; the field here is `text`.
-        if refusal.field == "message":
-            refusal.field = "text"
-        raise
-    return HookAccepted(run_id=run.id, session_key=run.key)
+    return QueuedRun(run_id=run.id, session_key=run.key)
 
 
-@endpoint("POST", "/api/hooks/claude", answers={200: ClaudeAnswer}, who=PEOPLE, body=ClaudeEvent)
+@endpoint("POST", "/api/hooks/claude", who=PEOPLE)
 async def hook_claude(call: Call[ClaudeEvent, NoQuery]) -> ClaudeAnswer:
     """Record an event of Claude Code, as its hooks send it; a prompt is answered with the context of its session."""
     require_hooks(call.services.settings.hooks)

@@ -7,32 +7,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta, structs
 
+from carrel import board
 from carrel.access import effective_spaces
-from carrel.board import (
-    Classification,
-    LogChange,
-    LogFilter,
-    LogShape,
-    LogSource,
-    LogType,
-    NewLog,
-    Summary,
-    accept,
-    change_entry,
-    delete_entry,
-    is_unrecorded,
-    list_entries,
-    log_shapes,
-    named_session,
-    readable_entry,
-    record,
-)
 from carrel.kernel import PEOPLE, Access, Grammar, Input, Shape, invalid, limits
-from carrel.kernel.fields import AnySession, Cursor, Moment, Name, Text, at_most, up_to
+from carrel.kernel.fields import Cursor, Moment, Name, Text, at_most, up_to
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one, page_of
-from carrel.surfaces.api.scope import SpaceNames, names_in
+from carrel.surfaces.api.cursors import paged
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, Reply, endpoint, one
+from carrel.surfaces.api.scope import Scoped, names_in
 from carrel.surfaces.http.services import Services
 
 Raw = Annotated[str, up_to(limits.LOG_RAW_CHARS_MAX)]
@@ -48,7 +30,7 @@ class NoteBody(Input, frozen=True, kw_only=True):
 
     content: Text
     id: ClientId | None = None
-    summary: Summary | None = None
+    summary: board.Summary | None = None
     raw: Raw | None = None
     topic_id: Name | None = None
     task_id: Name | None = None
@@ -56,7 +38,7 @@ class NoteBody(Input, frozen=True, kw_only=True):
     related_log_id: Name | None = None
     agent_id: Name | None = None
     agent_label: Name | None = None
-    source: LogSource | None = None
+    source: board.LogSource | None = None
     idempotency_key: Key | None = None
     created_at: Moment | None = None
     attachment_ids: Files = ()
@@ -65,7 +47,7 @@ class NoteBody(Input, frozen=True, kw_only=True):
 class LogBody(NoteBody, frozen=True, kw_only=True):
     """A new entry; `agentId` is who said it, `user` for a person."""
 
-    type: LogType
+    type: board.LogType
 
 
 class NotesBody(NoteBody, frozen=True, kw_only=True):
@@ -77,7 +59,7 @@ class NotesBody(NoteBody, frozen=True, kw_only=True):
 class IngestBody(NoteBody, frozen=True, kw_only=True):
     """One entry to be stored soon, as it is sent to the log, or several in `entries`."""
 
-    type: LogType | None = None
+    type: board.LogType | None = None
     content: Text | None = None  # type: ignore[assignment]
     entries: Annotated[tuple[LogBody, ...], Meta(min_length=1, max_length=limits.INGEST_ENTRIES_MAX)] | None = None
 
@@ -88,17 +70,15 @@ class RawQuery(Input, frozen=True, kw_only=True):
     include_raw: bool = False
 
 
-class NotesQuery(RawQuery, frozen=True, kw_only=True):
+class NotesQuery(Scoped, frozen=True, kw_only=True):
     """Which notes are listed, and which page of them."""
 
+    include_raw: bool = False
     topic_id: Name | None = None
     task_id: Name | None = None
-    session_key: AnySession | None = None
     run_id: Name | None = None
     related_log_id: Names | None = None
-    classification_status: Classification | None = None
-    space_id: Name | None = None
-    allowed_space_ids: SpaceNames | None = None
+    classification_status: board.Classification | None = None
     limit: int | None = None
     cursor: Cursor | None = None
 
@@ -106,7 +86,7 @@ class NotesQuery(RawQuery, frozen=True, kw_only=True):
 class LogQuery(NotesQuery, frozen=True, kw_only=True):
     """Which entries are listed, and which page of them."""
 
-    type: LogType | None = None
+    type: board.LogType | None = None
 
 
 class KnownLog(Shape, frozen=True, kw_only=True, omit_defaults=True):
@@ -127,36 +107,34 @@ class Accepted(Shape, frozen=True, kw_only=True):
     ingest_ids: list[str]
 
 
-@endpoint("GET", "/api/log", answers={200: page_of("logs", LogShape)}, query=LogQuery)
-def list_log(call: Call[None, LogQuery], tx: LongTx, access: Access) -> Page[LogShape]:
+@endpoint("GET", "/api/log", "logs", tool="clawboard_get_log")
+def list_log(call: Call[None, LogQuery], tx: LongTx, access: Access) -> Page[board.LogShape]:
     """List the entries that the caller may see, newest first."""
     return _listed(call.query, call.query.type, tx, access)
 
 
-@endpoint("GET", "/api/notes", answers={200: page_of("logs", LogShape)}, query=NotesQuery)
-def list_notes(call: Call[None, NotesQuery], tx: LongTx, access: Access) -> Page[LogShape]:
+@endpoint("GET", "/api/notes", "logs", tool="clawboard_get_log")
+def list_notes(call: Call[None, NotesQuery], tx: LongTx, access: Access) -> Page[board.LogShape]:
     """List the notes that the caller may see, newest first."""
     return _listed(call.query, "note", tx, access)
 
 
-def _listed(query: NotesQuery, kind: str | None, tx: LongTx, access: Access) -> Page[LogShape]:
-    limit = clamp(query.limit, limits.LOG_ROWS_DEFAULT, limits.LOG_ROWS_MAX)
-    position = read_cursor(query.cursor, tuple[int])
+def _listed(query: NotesQuery, kind: str | None, tx: LongTx, access: Access) -> Page[board.LogShape]:
     wanted = _filter(tx, access, query, kind)
 
-    def read(at: tuple[int, ...] | None, most: int) -> list[LogShape]:
-        found = list_entries(tx, access, wanted, before=at[0] if at else None, limit=most)
-        return log_shapes(tx, access, found, raw=query.include_raw)
+    def read(at: tuple[int, ...] | None, most: int) -> list[board.LogShape]:
+        found = board.list_entries(tx, access, wanted, before=at[0] if at else None, limit=most)
+        return board.log_shapes(tx, access, found, raw=query.include_raw)
 
-    return Page(*read_page(read, position, limit, lambda log: (log.seq,)))
+    return paged(query, tuple[int], read, lambda log: (log.seq,), limits.LOG_ROWS_DEFAULT, limits.LOG_ROWS_MAX)
 
 
-def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogFilter:
-    key, session_id = (None, None) if query.session_key is None else named_session(tx, access, query.session_key)
+def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> board.LogFilter:
+    key, session_id = (None, None) if query.session_key is None else board.named_session(tx, access, query.session_key)
     related = names_in("relatedLogId", query.related_log_id, limits.LOG_RELATED_MAX)
     allowed = None if query.allowed_space_ids is None else names_in("allowedSpaceIds", query.allowed_space_ids)
     scope = effective_spaces(tx, access, space_id=query.space_id, allowed_ids=allowed)
-    return LogFilter(
+    return board.LogFilter(
         topic_id=query.topic_id,
         task_id=query.task_id,
         bucket=None if session_id is not None else query.session_key,
@@ -170,27 +148,30 @@ def _filter(tx: Tx, access: Access, query: NotesQuery, kind: str | None) -> LogF
     )
 
 
-@endpoint("POST", "/api/log", answers={201: one("log", LogShape), 200: KnownLog}, body=LogBody, creates=True)
-def send_log(call: Call[LogBody, NoQuery], tx: Tx, access: Access) -> Reply:
+_SENT = {201: one("log", board.LogShape), 200: KnownLog}
+
+
+@endpoint("POST", "/api/log", answers=_SENT, creates=True, tool="clawboard_create_note")
+def send_log(call: Call[LogBody, NoQuery], tx: Tx, access: Access) -> Reply[dict[str, Any] | KnownLog]:
     """Store an entry; one that was sent before is answered with the stored one."""
     return _sent(call.services, _new_log(call.body), tx, access)
 
 
-@endpoint("POST", "/api/notes", answers={201: one("log", LogShape), 200: KnownLog}, body=NotesBody, creates=True)
-def send_note(call: Call[NotesBody, NoQuery], tx: Tx, access: Access) -> Reply:
+@endpoint("POST", "/api/notes", answers=_SENT, creates=True, tool="clawboard_create_note")
+def send_note(call: Call[NotesBody, NoQuery], tx: Tx, access: Access) -> Reply[dict[str, Any] | KnownLog]:
     """Store a note."""
     return _sent(call.services, _new_log(call.body), tx, access)
 
 
-def _sent(services: Services, log: NewLog, tx: Tx, access: Access) -> Reply:
-    if is_unrecorded(log, services.settings.intake):
+def _sent(services: Services, log: board.NewLog, tx: Tx, access: Access) -> Reply[dict[str, Any] | KnownLog]:
+    if board.is_unrecorded(log, services.settings.intake):
         return Reply(200, KnownLog(log=None, ignored=True))
-    recorded = record(tx, access, log)
+    recorded = board.record(tx, access, log)
     stored = recorded.shown(tx, access)
     return Reply(200, KnownLog(log=stored, duplicate=True)) if recorded.is_duplicate else Reply(201, stored)
 
 
-@endpoint("POST", "/api/ingest", answers={202: Accepted}, body=IngestBody, creates=True)
+@endpoint("POST", "/api/ingest", status=202, creates=True, tool="clawboard_create_note")
 def ingest(call: Call[IngestBody, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Accept one or more entries, all or none, and store them soon after, in their order."""
     body = call.body
@@ -202,30 +183,30 @@ def ingest(call: Call[IngestBody, NoQuery], tx: Tx, access: Access) -> Accepted:
         if any(getattr(body, one.name) != one.default for one in structs.fields(body) if one.name != "entries"):
             raise invalid("entries", "Send one entry, or several in `entries`, not both.")
         entries = body.entries
-    ids = accept(tx, access, [_new_log(entry) for entry in entries], call.services.settings.intake)
+    ids = board.accept(tx, access, [_new_log(entry) for entry in entries], call.services.settings.intake)
     return Accepted(accepted=len(ids), ingest_ids=ids)
 
 
-def _new_log(body: LogBody | NotesBody) -> NewLog:
+def _new_log(body: LogBody | NotesBody) -> board.NewLog:
     fields = structs.asdict(body)
-    fields["source"] = fields["source"] or LogSource()
-    return NewLog(related_id=fields.pop("related_log_id"), **fields)
+    fields["source"] = fields["source"] or board.LogSource()
+    return board.NewLog(related_id=fields.pop("related_log_id"), **fields)
 
 
-@endpoint("GET", "/api/log/{id}", answers={200: one("log", LogShape)}, query=RawQuery)
-def show_log(call: Call[None, RawQuery], tx: Tx, access: Access) -> LogShape:
+@endpoint("GET", "/api/log/{id}", "log", tool="clawboard_get_log")
+def show_log(call: Call[None, RawQuery], tx: Tx, access: Access) -> board.LogShape:
     """Get an entry."""
-    entry = readable_entry(tx, access, call.path("id"))
-    return log_shapes(tx, access, [entry], raw=call.query.include_raw)[0]
+    entry = board.readable_entry(tx, access, call.path("id"))
+    return board.log_shapes(tx, access, [entry], raw=call.query.include_raw)[0]
 
 
-@endpoint("PATCH", "/api/log/{id}", answers={200: one("log", LogShape)}, who=PEOPLE, body=LogChange)
-def patch_log(call: Call[LogChange, NoQuery], tx: Tx, access: Access) -> LogShape:
+@endpoint("PATCH", "/api/log/{id}", "log", who=PEOPLE)
+def patch_log(call: Call[board.LogChange, NoQuery], tx: Tx, access: Access) -> board.LogShape:
     """Change what an entry says, or where it belongs."""
-    return log_shapes(tx, access, [change_entry(tx, access, call.path("id"), call.body)])[0]
+    return board.log_shapes(tx, access, [board.change_entry(tx, access, call.path("id"), call.body)])[0]
 
 
-@endpoint("DELETE", "/api/log/{id}", answers={204: None}, who=PEOPLE)
+@endpoint("DELETE", "/api/log/{id}", who=PEOPLE)
 def remove_log(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Delete an entry."""
-    delete_entry(tx, access, call.path("id"))
+    board.delete_entry(tx, access, call.path("id"))

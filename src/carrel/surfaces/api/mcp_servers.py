@@ -4,7 +4,7 @@ from typing import Literal
 
 from carrel.connectors import ConnectorFields, ConnectorState
 from carrel.kernel import PEOPLE, Access, Code, Refusal, Shape
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
 
 
 class McpServerState(ConnectorFields[str], frozen=True, kw_only=True):
@@ -33,13 +33,13 @@ class McpServerShown(McpServerState, frozen=True, kw_only=True):
     accounts: tuple[str, ...] | None = None
 
 
-@endpoint("GET", "/api/mcp/servers", answers={200: page_of("servers", McpServerShown)}, who=PEOPLE)
+@endpoint("GET", "/api/mcp/servers", "servers", who=PEOPLE)
 async def list_mcp_servers(call: Call[None, NoQuery]) -> Page[McpServerShown]:
     """List the MCP servers that agents of this account may use, with the tools that they offered last."""
     return Page([_shown(call, state) for state in call.services.connectors.states(call.access.account_slug)])
 
 
-@endpoint("POST", "/api/mcp/servers/{name}/test", answers={200: one("server", McpServerShown)}, who=OWNER)
+@endpoint("POST", "/api/mcp/servers/{name}/test", "server", who=OWNER)
 async def test_mcp_server(call: Call[None, NoQuery]) -> McpServerShown:
     """Start a server unless it runs, list its tools again, and return its state."""
     connectors, account, name = call.services.connectors, call.access.account_slug, call.path("name")

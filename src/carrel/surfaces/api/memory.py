@@ -11,6 +11,7 @@ from carrel.kernel.limits import MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX, MEMORY_
 from carrel.memory import (
     OWN_SCOPE,
     FoundShape,
+    Memory,
     MemoryChange,
     MemoryShape,
     MemoryText,
@@ -28,9 +29,10 @@ from carrel.memory import (
     recall,
 )
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
-from carrel.surfaces.api.session_ids import SessionId, refused_by_name, required
+from carrel.surfaces.api.cursors import clamp, paged_by_id
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
+from carrel.surfaces.api.session_ids import SessionId, required
+from carrel.surfaces.http.errors import field_named
 from carrel.tools import reader_named, reader_within, visible_memory
 
 # The room below checks these and words the refusals; here they are only described.
@@ -95,24 +97,23 @@ class FoundMemories(Shape, frozen=True, kw_only=True):
     items: list[FoundShape]
 
 
-@endpoint("GET", "/api/memory", answers={200: MemoryList}, query=MemoryQuery)
+@endpoint("GET", "/api/memory", tool="memory_search")
 def list_memory(call: Call[None, MemoryQuery], tx: LongTx, access: Access) -> MemoryList:
     """List the memories of a scope, or of a session with its goal and task, newest first."""
-    query, scope, limit = call.query, call.query.scope, clamp(call.query.limit)
-    position = read_cursor(query.cursor, tuple[str])
+    query, scope = call.query, call.query.scope
     reader = _chain(tx, access, query) if scope is None else reader_within(tx, access, scope, query.agent_id)
-    before = position[0] if position else None
-    found = memories_listed(tx, access, reader.scope_keys(), kind=query.type, before=before, limit=limit + 1)
-    page, following = cut(found, limit, lambda memory: (memory.id,))
-    return MemoryList(
+
+    def read(before: str | None, most: int) -> list[Memory]:
+        return memories_listed(tx, access, reader.scope_keys(), kind=query.type, before=before, limit=most)
+
+    return MemoryList.of(
+        paged_by_id(query, read).shown(lambda memories: map(memory_shape, memories)),
         chain=[str(scope) for scope in reader.chain],
         agent_id=reader.agent_id or None,
-        items=[memory_shape(memory) for memory in page],
-        next_cursor=following,
     )
 
 
-@endpoint("GET", "/api/memory/search", answers={200: FoundMemories}, query=SearchQuery)
+@endpoint("GET", "/api/memory/search", tool="memory_search")
 def search_memory(call: Call[None, SearchQuery], tx: LongTx, access: Access) -> FoundMemories:
     """Find the memories of a session, its goal and its task by words, best first."""
     query, limit = call.query, clamp(call.query.limit, MEMORY_FOUND_DEFAULT, MEMORY_FOUND_MAX)
@@ -122,7 +123,7 @@ def search_memory(call: Call[None, SearchQuery], tx: LongTx, access: Access) -> 
     return FoundMemories(chain=[str(scope) for scope in reader.chain], items=best)
 
 
-@endpoint("POST", "/api/memory", answers={201: one("item", MemoryShape)}, who=PEOPLE, body=MemoryBody, creates=True)
+@endpoint("POST", "/api/memory", "item", who=PEOPLE, creates=True, tool="memory_add")
 def keep_memory(call: Call[MemoryBody, NoQuery], tx: Tx, access: Access) -> MemoryShape:
     """Keep a memory in a session, a goal or a task; `global` is reached by promoting one."""
     new = structs.asdict(call.body)
@@ -130,19 +131,19 @@ def keep_memory(call: Call[MemoryBody, NoQuery], tx: Tx, access: Access) -> Memo
     return memory_shape(keep(tx, access, reader.chain[0], reader.agent_id, NewMemory(**new)))
 
 
-@endpoint("PATCH", "/api/memory/{id}", answers={200: one("item", MemoryShape)}, who=PEOPLE, body=MemoryChange)
+@endpoint("PATCH", "/api/memory/{id}", "item", who=PEOPLE, tool="memory_update")
 def patch_memory(call: Call[MemoryChange, NoQuery], tx: Tx, access: Access) -> MemoryShape:
     """Change a memory that is not global."""
     return memory_shape(change(tx, access, visible_memory(tx, access, call.path("id"), hold=True), call.body))
 
 
-@endpoint("DELETE", "/api/memory/{id}", answers={204: None}, who=PEOPLE)
+@endpoint("DELETE", "/api/memory/{id}", who=PEOPLE, tool="memory_forget")
 def forget_memory(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Forget a memory, global ones included."""
     forget(tx, access, visible_memory(tx, access, call.path("id"), hold=True))
 
 
-@endpoint("POST", "/api/memory/{id}/promote", answers={201: PromotedMemory}, who=PEOPLE, body=PromoteBody, creates=True)
+@endpoint("POST", "/api/memory/{id}/promote", who=PEOPLE, creates=True, tool="memory_promote")
 def promote_memory(call: Call[PromoteBody, NoQuery], tx: Tx, access: Access) -> PromotedMemory:
     """Let every session of the account know a memory."""
     memory = visible_memory(tx, access, call.path("id"))
@@ -150,7 +151,7 @@ def promote_memory(call: Call[PromoteBody, NoQuery], tx: Tx, access: Access) -> 
     return PromotedMemory(item=memory_shape(promoted), promoted_from=memory.id)
 
 
-@endpoint("GET", "/api/memory/{id}/reads", answers={200: one("reads", list[MemoryRead])})
+@endpoint("GET", "/api/memory/{id}/reads", "reads", tool="memory_read")
 def list_reads(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[MemoryRead]:
     """List the newest runs that were shown a memory, of sessions that the caller may see."""
     return reads_of_memory(tx, access, visible_memory(tx, access, call.path("id")).id)
@@ -158,5 +159,5 @@ def list_reads(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[Memory
 
 def _chain(tx: Tx, access: Access, query: ChainQuery) -> Reader:
     session = required(query.session_id)
-    with refused_by_name():
+    with field_named("sessionId", below="sessionKey"):
         return reader_named(tx, access, session, goal_id=query.goal_id, task_id=query.task_id)

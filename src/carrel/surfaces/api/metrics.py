@@ -19,7 +19,7 @@ from carrel.kernel.limits import METRIC_MINUTES_MAX, METRIC_SERIES_MAX
 from carrel.modes import plan_gauges
 from carrel.monitoring import account_metrics, metrics_by_account, server_metrics
 from carrel.storage import Database
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint, one
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint
 
 _log = getLogger("carrel.api")
 _MINUTE_SECONDS = 60
@@ -100,7 +100,7 @@ async def show_text(call: Call[None, NoQuery]) -> PlainTextResponse:
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
-@endpoint("GET", "/api/metrics", answers={200: one("metrics", list[Metric])}, who=OWNER)
+@endpoint("GET", "/api/metrics", "metrics", who=OWNER)
 async def show_metrics(call: Call[None, NoQuery]) -> list[Metric]:
     """List the metrics by their dotted names."""
     return [
@@ -109,7 +109,7 @@ async def show_metrics(call: Call[None, NoQuery]) -> list[Metric]:
     ]
 
 
-@endpoint("GET", "/api/metrics/history", answers={200: one("series", list[Series])}, who=OWNER, query=HistoryQuery)
+@endpoint("GET", "/api/metrics/history", "series", who=OWNER)
 async def show_history(call: Call[None, HistoryQuery]) -> list[Series]:
     """List the metrics of the last minutes, one point a minute."""
     recorder: Recorder = call.request.app.state.recorder

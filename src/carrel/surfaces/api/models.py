@@ -14,8 +14,8 @@ from carrel.gateway import MODEL_SERVERS, ModelServer, Probe, gateway_key, model
 from carrel.kernel import Input, Shape, invalid
 from carrel.kernel.limits import API_KEY_BYTES_MAX, MODEL_URL_CHARS_MAX, NAME_CHARS_MAX
 from carrel.kernel.settings import GatewaySettings
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint, one
-from carrel.surfaces.api.health import reloaded_settings, require_operator
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint
+from carrel.surfaces.api.health import reloaded_settings
 from carrel.surfaces.http.identity import is_local_call
 from carrel.surfaces.http.services import Reloaded, Services
 from carrel.wire import ForbiddenAddress, Wire, WireFault, public_target, web_host
@@ -63,17 +63,16 @@ class ServerToConnect(ServerToProbe, frozen=True, kw_only=True):
     gateway: Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")] = "default"
 
 
-@endpoint("GET", "/api/models/servers", answers={200: one("servers", list[KnownServer])}, who=OWNER)
+@endpoint("GET", "/api/models/servers", "servers", who=OWNER, by_operator=True)
 async def list_model_servers(call: Call[None, NoQuery]) -> list[KnownServer]:
     """List the model servers that can be connected by name."""
-    require_operator(call.access)
     return [
         KnownServer.of(known, name=name, has_key=bool(_key_in(GatewaySettings(api_key_env=known.key_env))))
         for name, known in MODEL_SERVERS.items()
     ]
 
 
-@endpoint("POST", "/api/models/probe", answers={200: Found}, who=OWNER, body=ServerToProbe)
+@endpoint("POST", "/api/models/probe", who=OWNER, by_operator=True)
 async def probe_model_server(call: Call[ServerToProbe, NoQuery]) -> Found:
     """Ask a model server what it speaks and which models it has, without calling a model."""
     server, found, problem = await _probe(call, call.body)
@@ -81,7 +80,7 @@ async def probe_model_server(call: Call[ServerToProbe, NoQuery]) -> Found:
     return Found.of(found, base_url=server.base_url, kind=kind, problem=problem)
 
 
-@endpoint("POST", "/api/models/connect", answers={200: Reloaded}, who=OWNER, body=ServerToConnect)
+@endpoint("POST", "/api/models/connect", who=OWNER, by_operator=True)
 async def connect_model(call: Call[ServerToConnect, NoQuery]) -> Reloaded:
     """Write a model server into the settings as a gateway and take it up; a key is kept in a file beside the data."""
     body = call.body
@@ -99,7 +98,6 @@ async def connect_model(call: Call[ServerToConnect, NoQuery]) -> Reloaded:
 
 async def _probe(call: Call[Any, NoQuery], body: ServerToProbe) -> tuple[ModelServer, Probe, str | None]:
     """Return the server, what was found there, and why it cannot be used, if so."""
-    require_operator(call.access)
     server = model_server(body.server)
     public_only = body.server not in MODEL_SERVERS and not is_local_call(call.request)
     await _check_address(server.base_url, public_only=public_only)

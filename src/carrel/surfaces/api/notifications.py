@@ -1,7 +1,8 @@
 """Notifications: listing them and marking them as read. Everyone sees only their own."""
 
-from carrel.kernel import PEOPLE, Access, Input, Shape
-from carrel.kernel.fields import Cursor
+from functools import partial
+
+from carrel.kernel import PEOPLE, Access, Shape
 from carrel.notifications import (
     NotificationShape,
     count_unread,
@@ -11,17 +12,15 @@ from carrel.notifications import (
     read_oldest_notifications,
 )
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.cursors import PageQuery, paged_by_id
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.visibility import seen_notifications
 
 
-class NotificationsQuery(Input, frozen=True, kw_only=True):
+class NotificationsQuery(PageQuery, frozen=True, kw_only=True):
     """Which notifications to list."""
 
     unread: bool = False
-    limit: int | None = None
-    cursor: Cursor | None = None
 
 
 class NotificationList(Shape, frozen=True, kw_only=True):
@@ -32,30 +31,26 @@ class NotificationList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-@endpoint("GET", "/api/notifications", answers={200: NotificationList}, who=PEOPLE, query=NotificationsQuery)
+@endpoint("GET", "/api/notifications", who=PEOPLE)
 def list_notifications(call: Call[None, NotificationsQuery], tx: Tx, access: Access) -> NotificationList:
     """List the caller's notifications, newest first."""
-    limit = clamp(call.query.limit)
-    position = read_cursor(call.query.cursor, tuple[str])
-    before, mailbox, seen = position[0] if position else None, _mailbox(access), seen_notifications(tx, access)
-    found = newest_notifications(
-        tx, access, mailbox, limit=limit + 1, before=before, unread=call.query.unread, seen=seen
-    )  # fmt: skip
-    page, following = cut(found, limit, lambda notification: (notification.id,))
-    return NotificationList(
-        notifications=[notification.shown() for notification in page],
+    mailbox, seen = _mailbox(access), seen_notifications(tx, access)
+    newest = partial(newest_notifications, tx, access, mailbox, unread=call.query.unread, seen=seen)
+    page = paged_by_id(call.query, lambda before, most: newest(before=before, limit=most))
+    return NotificationList.of(
+        page,
+        notifications=[notification.shown() for notification in page.items],
         unread_count=count_unread(tx, access, mailbox, seen=seen),
-        next_cursor=following,
     )
 
 
-@endpoint("POST", "/api/notifications/{id}/read", answers={200: one("notification", NotificationShape)}, who=PEOPLE)
+@endpoint("POST", "/api/notifications/{id}/read", "notification", who=PEOPLE)
 def mark_as_read(call: Call[None, NoQuery], tx: Tx, access: Access) -> NotificationShape:
     """Mark a notification as read."""
     return read_notification(tx, access, _mailbox(access), call.path("id")).shown()
 
 
-@endpoint("POST", "/api/notifications/read-all", answers={200: one("read", int)}, who=PEOPLE)
+@endpoint("POST", "/api/notifications/read-all", "read", who=PEOPLE)
 async def mark_all_as_read(call: Call[None, NoQuery]) -> int:
     """Mark all of the caller's notifications as read."""
     read, more = 0, True

@@ -215,7 +215,6 @@ def _answer(status: int, kind: Any, media: tuple[str, ...], schemas: _Schemas) -
 
 
 def _errors(one: Endpoint) -> set[int]:
-    """Return every error status that this endpoint can answer with."""
     found = {400, 500}
     if one.who:
         found |= {401, 403, 404, 429, 503}

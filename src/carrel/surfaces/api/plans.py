@@ -1,32 +1,18 @@
 """Plan mode and the plans of a session. A request that names a session acts on that session alone."""
 
 from collections.abc import Callable
-from typing import Annotated
 
-from msgspec import Meta, structs
+from msgspec import structs
 
-from carrel.goals import Plan, PlannedTask, PlanShape, find_plan, plan_shape, set_plan
+from carrel import modes
+from carrel.goals import Plan, PlanContent, PlanShape, find_plan, plan_shape, set_plan
 from carrel.kernel import PEOPLE, Access, SessionKey
-from carrel.kernel.fields import SOME_TEXT, ShortText, at_most, checked
-from carrel.kernel.limits import GOAL_NAME_CHARS_MAX, PLAN_MARKDOWN_CHARS_MAX, PLAN_TASKS_MAX
-from carrel.modes import (
-    PlanStateShape,
-    approve_session_plan,
-    cancel_session_plan,
-    disable_plan_mode,
-    enable_plan_mode,
-    plan_state,
-    plan_state_shape,
-    resume_session_plan,
-)
+from carrel.kernel.fields import ShortText
 from carrel.runs import Rules
 from carrel.storage import Tx
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
-from carrel.surfaces.api.session_ids import OfSession, required, session_named
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
+from carrel.surfaces.api.session_ids import OfSession, SessionId, required, session_named
 
-# The room below checks these and words the refusals; here they are only described.
-Markdown = Annotated[str, checked(maxLength=PLAN_MARKDOWN_CHARS_MAX, pattern=SOME_TEXT)]
-PlanTitle = Annotated[str, Meta(max_length=GOAL_NAME_CHARS_MAX)]
 # Changes the named plan of a session, or chooses one if none is named.
 Change = Callable[[Tx, Access, SessionKey, str | None, Rules], Plan]
 
@@ -37,43 +23,41 @@ class ModeBody(OfSession, frozen=True, kw_only=True):
     client_instance_id: ShortText | None = None
 
 
-class PlanBody(OfSession, frozen=True, kw_only=True):
+class PlanBody(PlanContent, frozen=True, kw_only=True):
     """The content of a plan; what is left out stays as it is. Tasks replace those that were set before."""
 
-    markdown: Markdown | None = None
-    title: PlanTitle | None = None
-    tasks: Annotated[tuple[PlannedTask, ...], at_most(PLAN_TASKS_MAX)] | None = None
+    session_id: SessionId | None = None
 
 
-@endpoint("GET", "/api/plans", answers={200: PlanStateShape}, query=OfSession)
-def show_plans(call: Call[None, OfSession], tx: Tx, access: Access) -> PlanStateShape:
+@endpoint("GET", "/api/plans", tool="plan_get")
+def show_plans(call: Call[None, OfSession], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Get the plan mode of a session, and its newest plans."""
-    key = session_named(tx, access, required(call.query.session_id))
-    return plan_state_shape(tx, access, plan_state(tx, access, key))
+    key = call.query.required_key(tx, access)
+    return modes.plan_state_shape(tx, access, modes.plan_state(tx, access, key))
 
 
-@endpoint("POST", "/api/plans/enable", answers={200: PlanStateShape}, who=PEOPLE, body=ModeBody)
-def enable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateShape:
+@endpoint("POST", "/api/plans/enable", who=PEOPLE)
+def enable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Switch plan mode on in a session; one that is in plan mode stays as it is."""
-    key = session_named(tx, access, required(call.body.session_id))
-    return plan_state_shape(tx, access, enable_plan_mode(tx, access, key))
+    key = call.body.required_key(tx, access)
+    return modes.plan_state_shape(tx, access, modes.enable_plan_mode(tx, access, key))
 
 
-@endpoint("POST", "/api/plans/disable", answers={200: PlanStateShape}, who=PEOPLE, body=ModeBody)
-def disable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> PlanStateShape:
+@endpoint("POST", "/api/plans/disable", who=PEOPLE)
+def disable(call: Call[ModeBody, NoQuery], tx: Tx, access: Access) -> modes.PlanStateShape:
     """Switch plan mode off in a session, and cancel a plan that is still being written."""
-    key = session_named(tx, access, required(call.body.session_id))
-    return plan_state_shape(tx, access, disable_plan_mode(tx, access, key, call.services.rules))
+    key = call.body.required_key(tx, access)
+    return modes.plan_state_shape(tx, access, modes.disable_plan_mode(tx, access, key, call.services.rules))
 
 
-@endpoint("GET", "/api/plans/{id}", answers={200: one("plan", PlanShape)}, query=OfSession)
+@endpoint("GET", "/api/plans/{id}", "plan", tool="plan_get")
 def show_plan(call: Call[None, OfSession], tx: Tx, access: Access) -> PlanShape:
     """Get a plan of a session, with its tasks."""
-    key = session_named(tx, access, required(call.query.session_id))
+    key = call.query.required_key(tx, access)
     return plan_shape(tx, access, find_plan(tx, access, call.path("id"), key=key))
 
 
-@endpoint("PUT", "/api/plans/{id}", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=PlanBody)
+@endpoint("PUT", "/api/plans/{id}", "plan", who=PEOPLE, tool="plan_set_content")
 def write(call: Call[PlanBody, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Set the content of a plan that was not approved yet."""
     content = structs.asdict(call.body)
@@ -81,26 +65,24 @@ def write(call: Call[PlanBody, NoQuery], tx: Tx, access: Access) -> PlanShape:
     return plan_shape(tx, access, set_plan(tx, access, call.path("id"), key=key, **content))
 
 
-@endpoint("POST", "/api/plans/{id}/approve", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=OfSession)
+@endpoint("POST", "/api/plans/{id}/approve", "plan", who=PEOPLE, new_work=True)
 def approve_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Approve a plan that is ready: its tasks begin, in their order; a session that worked on it leaves plan mode."""
-    call.services.refuse_when_draining()
-    return _change(call, tx, access, approve_session_plan)
+    return _change(call, tx, access, modes.approve_session_plan)
 
 
-@endpoint("POST", "/api/plans/{id}/cancel", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=OfSession)
+@endpoint("POST", "/api/plans/{id}/cancel", "plan", who=PEOPLE)
 def cancel_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Cancel a plan, with the runs of its tasks."""
-    return _change(call, tx, access, cancel_session_plan)
+    return _change(call, tx, access, modes.cancel_session_plan)
 
 
-@endpoint("POST", "/api/plans/{id}/resume", answers={200: one("plan", PlanShape)}, who=PEOPLE, body=OfSession)
+@endpoint("POST", "/api/plans/{id}/resume", "plan", who=PEOPLE, new_work=True)
 def resume_one(call: Call[OfSession, NoQuery], tx: Tx, access: Access) -> PlanShape:
     """Go on with a plan that failed or is blocked: what failed begins again."""
-    call.services.refuse_when_draining()
-    return _change(call, tx, access, resume_session_plan)
+    return _change(call, tx, access, modes.resume_session_plan)
 
 
 def _change(call: Call[OfSession, NoQuery], tx: Tx, access: Access, change: Change) -> PlanShape:
-    key = session_named(tx, access, required(call.body.session_id))
+    key = call.body.required_key(tx, access)
     return plan_shape(tx, access, change(tx, access, key, call.path("id"), call.services.rules))

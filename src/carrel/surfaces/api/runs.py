@@ -5,21 +5,21 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from carrel.agents import agent_by_slug
 from carrel.delivery import Comparison, Receipt, compare_receipts, receipt_of, replay
 from carrel.exchanges import redeliver
 from carrel.kernel import AT_WORK, PEOPLE, Access, Code, Envelope, Input, Message, Provenance, Refusal, Shape, invalid
-from carrel.kernel.fields import Cursor, Name, ShortText, Text
+from carrel.kernel.fields import Name, ShortText, Text
 from carrel.kernel.limits import RUN_TIMEOUT_SECONDS_MAX, STOP_SECONDS_MAX, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX
 from carrel.loops import allow_loop
 from carrel.monitoring import RunFilter, WaitsFor, Why, explain, runs_newest_first, visible_run
 from carrel.runs import Run, advance, answer, cancel, deliver, reads_to_enter, retry
 from carrel.sessions import find_session, lane_for_work
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import Reference
-from carrel.surfaces.api.shapes import RunShape, Waited, run_shape, run_shapes, waited
+from carrel.surfaces.api.agents import agent_id_of
+from carrel.surfaces.api.cursors import PageQuery, clamp, paged_by_id
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
+from carrel.surfaces.api.session_ids import Reference
+from carrel.surfaces.api.shapes import QueuedRun, RunShape, Waited, run_shape, run_shapes, waited
 from carrel.work import tasks_planned
 
 TaskId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$")]
@@ -38,12 +38,10 @@ class NewRun(Input, frozen=True, kw_only=True):
     steer: bool = False
 
 
-class Accepted(Shape, frozen=True, kw_only=True):
+class Accepted(QueuedRun, frozen=True, kw_only=True):
     """The message is stored and its run is queued; `steers` names the run that it joins at the next step, if any."""
 
-    run_id: str
     status: Literal["accepted"]
-    session_key: str
     steers: str | UnsetType = UNSET
 
 
@@ -53,7 +51,7 @@ class Steering(Input, frozen=True, kw_only=True):
     message: Text
 
 
-class RunsQuery(Input, frozen=True, kw_only=True):
+class RunsQuery(PageQuery, frozen=True, kw_only=True):
     """Which runs to list."""
 
     session_key: Reference | None = None
@@ -64,8 +62,6 @@ class RunsQuery(Input, frozen=True, kw_only=True):
     state: State | None = None
     waiting_for: WaitsFor | None = None
     provenance: Name | None = None
-    limit: int | None = None
-    cursor: Cursor | None = None
 
 
 class WaitQuery(Input, frozen=True, kw_only=True):
@@ -88,12 +84,10 @@ class Retried(Shape, frozen=True, kw_only=True):
     retried_from: str
 
 
-class Replayed(Shape, frozen=True, kw_only=True):
+class Replayed(QueuedRun, frozen=True, kw_only=True):
     """The new run, the run whose step it sends again, and the lane of its own that it is in."""
 
-    run_id: str
     replayed_from: str
-    session_key: str
 
 
 class ReceiptQuery(Input, frozen=True, kw_only=True):
@@ -116,10 +110,9 @@ class NewReplay(Input, frozen=True, kw_only=True):
     step: Annotated[int, Meta(ge=1)] | None = None
 
 
-@endpoint("POST", "/api/runs", answers={202: Accepted}, who=PEOPLE, body=NewRun, creates=True)
+@endpoint("POST", "/api/runs", status=202, who=PEOPLE, creates=True, tool="sessions_send", new_work=True)
 def start_run(call: Call[NewRun, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Send a message to an agent; it is stored before this returns, and its run starts when the lane is free."""
-    call.services.refuse_when_draining()
     new = call.body
     if new.agent_id is not None and new.session_key is not None:
         raise invalid("agentId", "Send agentId or sessionKey, not both: a session belongs to one agent.")
@@ -140,36 +133,24 @@ def _accepted(run: Run) -> Accepted:
     return Accepted(run_id=run.id, status="accepted", session_key=run.key, steers=run.steers or UNSET)
 
 
-@endpoint("POST", "/api/runs/{id}/steer", answers={202: Accepted}, who=PEOPLE, body=Steering, creates=True)
+@endpoint("POST", "/api/runs/{id}/steer", status=202, who=PEOPLE, creates=True, new_work=True)
 def steer_run(call: Call[Steering, NoQuery], tx: Tx, access: Access) -> Accepted:
     """Send a message into a run that is at work: it is heard at the next step, or afterwards if the run ends first."""
-    call.services.refuse_when_draining()
     run = visible_run(tx, access, call.path("id"))
     message = Message(text=call.body.message, provenance=Provenance.of_person(access))
     envelope = Envelope(key=run.session_key, message=message, steers=run.id)
     return _accepted(deliver(tx, access, envelope, call.services.rules))
 
 
-@endpoint("GET", "/api/runs", answers={200: page_of("runs", RunShape)}, query=RunsQuery)
+@endpoint("GET", "/api/runs", "runs")
 def list_runs(call: Call[None, RunsQuery], tx: Tx, access: Access) -> Page[RunShape]:
     """List the runs that the caller may see, newest first."""
-    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
-    filters, before = _filter(tx, access, call.query), position[0] if position else None
-    found = [] if filters is None else runs_newest_first(tx, access, filters, before=before, limit=limit + 1)
-    page, following = cut(found, limit, lambda run: (run.id,))
-    return Page(run_shapes(tx, access, page), following)
-
-
-def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
-    """Return the filter for a query; None when nothing can match it."""
+    query = call.query
     key = None if query.session_key is None else find_session(tx, access, query.session_key).key
-    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
-    if query.agent_id is not None and agent is None:
-        return None
     tasks = None if query.goal_id is None else tasks_planned(tx, access, goal_id=query.goal_id)
-    return RunFilter(
+    wanted = RunFilter(
         key=str(key) if key else None,
-        agent_id=agent.id if agent else None,
+        agent_id=agent_id_of(tx, access, query.agent_id),
         task_id=query.task_id,
         auto_run_id=query.auto_run_id,
         state=query.state,
@@ -177,22 +158,24 @@ def _filter(tx: Tx, access: Access, query: RunsQuery) -> RunFilter | None:
         provenance_kind=query.provenance,
         task_ids=None if tasks is None else tuple(task.id for task in tasks),
     )
+    page = paged_by_id(query, lambda before, most: runs_newest_first(tx, access, wanted, before=before, limit=most))
+    return page.shown(partial(run_shapes, tx, access))
 
 
-@endpoint("GET", "/api/runs/{id}", answers={200: one("run", RunShape)})
+@endpoint("GET", "/api/runs/{id}", "run")
 def read_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Get a run."""
     return run_shape(tx, access, visible_run(tx, access, call.path("id")))
 
 
-@endpoint("GET", "/api/runs/{id}/wait", answers={200: Waited}, query=WaitQuery)
+@endpoint("GET", "/api/runs/{id}/wait")
 async def wait_for_run(call: Call[None, WaitQuery]) -> Waited:
     """Wait until a run has ended or is waiting, at most for the given time."""
     seconds = clamp(call.query.timeout_seconds, WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX, 0)
     return waited(await call.services.wait_for_run(call.access, call.path("id"), seconds, visible_run))
 
 
-@endpoint("POST", "/api/runs/{id}/cancel", answers={200: one("run", RunShape)}, who=PEOPLE)
+@endpoint("POST", "/api/runs/{id}/cancel", "run", who=PEOPLE)
 async def cancel_run(call: Call[None, NoQuery]) -> RunShape:
     """Cancel a run; a running one gets a few seconds to stop."""
 
@@ -209,63 +192,58 @@ async def cancel_run(call: Call[None, NoQuery]) -> RunShape:
     return await call.read(lambda tx, access: run_shape(tx, access, visible_run(tx, access, run.id)))
 
 
-@endpoint("POST", "/api/runs/{id}/advance", answers={200: one("run", RunShape)}, who=PEOPLE)
+@endpoint("POST", "/api/runs/{id}/advance", "run", who=PEOPLE)
 def advance_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Move a queued run one place up in the queue of its session."""
     return run_shape(tx, access, advance(tx, access, visible_run(tx, access, call.path("id")).id))
 
 
-@endpoint("POST", "/api/runs/{id}/answer", answers={202: one("run", RunShape)}, who=PEOPLE, body=Answered)
+@endpoint("POST", "/api/runs/{id}/answer", "run", status=202, who=PEOPLE, new_work=True)
 def answer_run(call: Call[Answered, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Answer a waiting run; it continues in its lane."""
-    call.services.refuse_when_draining()
     run = visible_run(tx, access, call.path("id"))
     text, approved = run.read_answer(call.body.text, call.body.approve)
     message = Message(text=text, provenance=Provenance.of_person(access))
     return run_shape(tx, access, answer(tx, access, run.id, message, approved=approved))
 
 
-@endpoint("GET", "/api/runs/{id}/why", answers={200: Why})
+@endpoint("GET", "/api/runs/{id}/why")
 def why_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a run is in its state, and what can be done about it."""
     return explain(tx, access, visible_run(tx, access, call.path("id")), call.services.concurrency)
 
 
-@endpoint("POST", "/api/runs/{id}/allow", answers={200: one("run", RunShape)}, who=PEOPLE)
+@endpoint("POST", "/api/runs/{id}/allow", "run", who=PEOPLE, new_work=True)
 def allow_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Resume a run that is held because its session does nothing new; what it did before no longer counts."""
-    call.services.refuse_when_draining()
     return run_shape(tx, access, allow_loop(tx, access, visible_run(tx, access, call.path("id"))))
 
 
-@endpoint("POST", "/api/runs/{id}/retry", answers={202: Retried}, who=PEOPLE, creates=True)
+@endpoint("POST", "/api/runs/{id}/retry", status=202, who=PEOPLE, creates=True, new_work=True)
 def retry_run(call: Call[None, NoQuery], tx: Tx, access: Access) -> Retried:
     """Send a failed run's message again, as a new run in the same lane."""
-    call.services.refuse_when_draining()
     failed = visible_run(tx, access, call.path("id"))
     again = retry(tx, access, failed, call.services.rules)
     return Retried(run_id=again.id, retried_from=failed.id)
 
 
-@endpoint("POST", "/api/runs/{id}/announce", answers={202: one("run", RunShape)}, who=PEOPLE)
+@endpoint("POST", "/api/runs/{id}/announce", "run", status=202, who=PEOPLE, new_work=True)
 def announce_again(call: Call[None, NoQuery], tx: Tx, access: Access) -> RunShape:
     """Try again to deliver a result that could not be delivered."""
-    call.services.refuse_when_draining()
     run = visible_run(tx, access, call.path("id"))
     redeliver(tx, access, run)
     return run_shape(tx, access, run)
 
 
-@endpoint("GET", "/api/runs/{id}/receipt", answers={200: Receipt}, query=ReceiptQuery)
+@endpoint("GET", "/api/runs/{id}/receipt")
 def read_receipt(call: Call[None, ReceiptQuery], tx: LongTx, access: Access) -> Receipt:
     """Get exactly what the agent was shown, step by step."""
     return receipt_of(tx, access, visible_run(tx, access, call.path("id")), with_body=call.query.body)
 
 
-@endpoint("POST", "/api/runs/{id}/replay", answers={202: Replayed}, who=PEOPLE, body=NewReplay, creates=True)
+@endpoint("POST", "/api/runs/{id}/replay", status=202, who=PEOPLE, creates=True, new_work=True)
 def replay_run(call: Call[NewReplay, NoQuery], tx: Tx, access: Access) -> Replayed:
     """Send a step of a run again in a new run, to another model if wanted; no tool takes effect."""
-    call.services.refuse_when_draining()
     run, wanted, services = visible_run(tx, access, call.path("id")), call.body, call.services
     again = replay(
         tx, access, run, services.connections, services.rules,
@@ -274,7 +252,7 @@ def replay_run(call: Call[NewReplay, NoQuery], tx: Tx, access: Access) -> Replay
     return Replayed(run_id=again.id, replayed_from=run.id, session_key=again.key)
 
 
-@endpoint("GET", "/api/runs/{id}/receipt/compare", answers={200: Comparison}, query=CompareQuery)
+@endpoint("GET", "/api/runs/{id}/receipt/compare")
 def compare_with(call: Call[None, CompareQuery], tx: LongTx, access: Access) -> Comparison:
     """Compare what two runs were shown."""
     one, other = (visible_run(tx, access, run_id) for run_id in (call.path("id"), call.query.other))

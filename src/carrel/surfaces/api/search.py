@@ -3,10 +3,11 @@
 from typing import Annotated, Literal
 
 from carrel.board import BoardQuery, SearchShape, board_search, scope_of_search, search_shape
-from carrel.kernel import Input, Shape, invalid
+from carrel.kernel import Access, Input, Shape, invalid
 from carrel.kernel.fields import SOME_TEXT, AnySession, Id, checked
 from carrel.kernel.limits import SEARCH_FOUND_DEFAULT, SEARCH_FOUND_MAX, SEARCH_QUERY_CHARS_MAX, SEARCH_SHOWN_CHARS_MAX
 from carrel.search import SubjectKind, request_rebuild
+from carrel.storage import Tx
 from carrel.surfaces.api.cursors import clamp
 from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, endpoint
 from carrel.surfaces.api.scope import SpaceNames, names_in
@@ -46,7 +47,7 @@ class Reindexing(Shape, frozen=True, kw_only=True):
     id: str | None
 
 
-@endpoint("GET", "/api/search", answers={200: SearchShape}, query=SearchParameters)
+@endpoint("GET", "/api/search", tool="clawboard_search")
 async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
     """Search topics, tasks, entries and notes by words and by meaning, within what the caller may see."""
     asked = call.query
@@ -78,11 +79,11 @@ async def search_board(call: Call[None, SearchParameters]) -> SearchShape:
     return search_shape(asked.q, scope, found, chars_max=SEARCH_SHOWN_CHARS_MAX)
 
 
-@endpoint("POST", "/api/reindex", answers={202: Reindexing}, who=OWNER, body=ReindexBody, tag="search")
-async def reindex(call: Call[ReindexBody, NoQuery]) -> Reindexing:
+@endpoint("POST", "/api/reindex", status=202, who=OWNER, tag="search")
+def reindex(call: Call[ReindexBody, NoQuery], tx: Tx, access: Access) -> Reindexing:
     """Rebuild the search index, or a part of it, while it goes on answering."""
     kind, name = call.body.kind, call.body.id
     if kind == "all" and name is not None:
         raise invalid("id", "id must be left out when everything is indexed again.")
-    await call.write(lambda tx, access: request_rebuild(tx, access, _SUBJECTS[kind], name))
+    request_rebuild(tx, access, _SUBJECTS[kind], name)
     return Reindexing(kind=kind, id=name)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -27,14 +28,13 @@ from carrel.tools import account_wide, note_refused_read, with_view
 _NOBODY = Access(account_id="", account_slug="", kind="client", actor_id="")
 
 
-class _Answering:
+class _Answering(Struct, frozen=True):
     """A function that always answers, as ASGI: Starlette would wrap it once more to catch what it lets through."""
 
-    def __init__(self, serve: Callable[[Request], Awaitable[Response]]) -> None:
-        self._serve = serve
+    serve: Callable[[Request], Awaitable[Response]]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        response = await self._serve(Request(scope, receive, send))
+        response = await self.serve(Request(scope, receive, send))
         await response(scope, receive, send)
 
 
@@ -79,6 +79,11 @@ class Server:
         key = read_key(request.headers) if endpoint.creates else None
         if key is not None:
             return await self._once(endpoint, call, key, raw)
+        return await self._handle(endpoint, call)
+
+    async def _handle(self, endpoint: Endpoint, call: Call[Any, Any]) -> Response:
+        if endpoint.new_work:
+            self._services.refuse_when_draining()
         return respond(endpoint, await endpoint.handler(call))
 
     async def _note_refused(self, endpoint: Endpoint, request: Request, access: Access, refused: Refusal) -> None:
@@ -113,6 +118,8 @@ class Server:
             return _NOBODY
         access = require_known(await identify(request, self._services, self._wrong))
         access.require(*endpoint.who, tool=endpoint.tool)
+        if endpoint.by_operator and not access.is_operator:
+            raise Refusal(Code.FORBIDDEN, "Only the owner of the account 'default' may do this.")
         if access.agent_id is None:
             return access
         tool_services, writes = self._services.tool_services, endpoint.method != "GET"
@@ -121,11 +128,9 @@ class Server:
         )
 
     async def _once(self, endpoint: Endpoint, call: Call[Any, Any], key: str, raw: bytes) -> Response:
-        """Return the first answer under an idempotency key."""
-
         async def work(keep: Keep) -> Response:
             call.keep = lambda tx, answer: keep(tx, respond(endpoint, answer))
-            return respond(endpoint, await endpoint.handler(call))
+            return await self._handle(endpoint, call)
 
         request = f"{endpoint.method} {call.request.url.path}\n".encode() + raw
         return await self._answers.once(call.access, key, request, work, secret=endpoint.secret)

@@ -1,7 +1,5 @@
-"""The parameter `sessionId`: any session reference, required where a session must be named."""
+"""Session references in requests, and the parameter `sessionId`, required where a session must be named."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 from msgspec import Meta
@@ -11,8 +9,13 @@ from carrel.kernel.fields import Cursor
 from carrel.kernel.limits import SESSION_REFERENCE_CHARS_MAX
 from carrel.sessions import find_session
 from carrel.storage import Tx
+from carrel.surfaces.http.errors import field_named
 from carrel.surfaces.http.openapi import REFERENCE_SCHEMA
 
+# A session reference in any of its forms.
+Reference = Annotated[
+    str, Meta(min_length=1, max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema=REFERENCE_SCHEMA)
+]
 # An empty one is refused as missing.
 SessionId = Annotated[
     str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX, extra_json_schema={**REFERENCE_SCHEMA, "minLength": 1})
@@ -23,6 +26,14 @@ class OfSession(Input, frozen=True, kw_only=True):
     """Which session; where something of a session is named, the one that it must belong to, if any."""
 
     session_id: SessionId | None = None
+
+    def required_key(self, tx: Tx, access: Access) -> SessionKey:
+        """Return the key of the session; Refusal when none is named."""
+        return session_named(tx, access, required(self.session_id))
+
+    def key_if_named(self, tx: Tx, access: Access) -> SessionKey | None:
+        """Return the key of the session, if one is named."""
+        return session_if_named(tx, access, self.session_id)
 
 
 class PageOfSession(OfSession, frozen=True, kw_only=True):
@@ -39,20 +50,9 @@ def required(reference: str | None) -> str:
     return reference
 
 
-@contextmanager
-def refused_by_name() -> Iterator[None]:
-    """Let refusals name the field `sessionId`, which the rooms below call a session key."""
-    try:
-        yield
-    except Refusal as refusal:
-        if refusal.field == "sessionKey":
-            refusal.field = "sessionId"
-        raise
-
-
 def session_named(tx: Tx, access: Access, reference: str) -> SessionKey:
     """Return the key of the session that is meant; `current` means the session of the token's agent or run."""
-    with refused_by_name():
+    with field_named("sessionId", below="sessionKey"):
         return find_session(tx, access, reference).key
 
 

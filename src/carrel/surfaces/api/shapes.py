@@ -188,6 +188,13 @@ def _announced(tx: Tx, access: Access, run: Run) -> Announced:
     return Announced(state="pending" if exchange.state == "open" else exchange.state, attempts=exchange.attempts)
 
 
+class QueuedRun(Shape, frozen=True, kw_only=True):
+    """The message is stored and its run is queued."""
+
+    run_id: str
+    session_key: str
+
+
 class Waited(Shape, frozen=True, kw_only=True):
     """The result of waiting for a run."""
 

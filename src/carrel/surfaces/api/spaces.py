@@ -5,9 +5,9 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType, structs
 
 from carrel.access import (
+    NewSpace,
     Space,
     SpaceChange,
-    SpaceName,
     SpaceShape,
     allowed_spaces,
     change_space,
@@ -19,25 +19,11 @@ from carrel.access import (
     space_shapes,
 )
 from carrel.kernel import Access, Input, Shape, iso
-from carrel.kernel.fields import Name, ShortText, checked
-from carrel.kernel.limits import SPACE_ID_CHARS_MAX, SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
+from carrel.kernel.fields import Name
+from carrel.kernel.limits import SPACE_LIST_ROWS_MAX, SPACES_PER_ACCOUNT_MAX
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, Reply, endpoint, one, page_of
-from carrel.surfaces.api.fields import PageQuery
-
-# The room below checks these and words the refusals; here they are only described. Ids may have
-# letters of every script as well, which a pattern cannot say in all languages alike.
-NewId = Annotated[str, checked(pattern="^space-[a-z0-9]+(-[a-z0-9]+)*$", maxLength=SPACE_ID_CHARS_MAX)]
-
-
-class SpaceBody(Input, frozen=True, kw_only=True):
-    """A new space; without an id it follows from the name."""
-
-    name: SpaceName
-    id: NewId | None = None
-    color: ShortText | None = None
-    default_visible: bool = True
+from carrel.surfaces.api.cursors import PageQuery, paged
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, Reply, endpoint
 
 
 class Connections(Input, frozen=True, kw_only=True):
@@ -64,52 +50,50 @@ def _shown(tx: Tx, access: Access, space: Space) -> SpaceShape:
     return space_shapes(tx, access, [space])[0]
 
 
-_SPACE = one("space", SpaceShape)
-
-
-@endpoint("GET", "/api/spaces", answers={200: page_of("spaces", SpaceShape)}, query=PageQuery)
+@endpoint("GET", "/api/spaces", "spaces")
 def list_spaces(call: Call[None, PageQuery], tx: LongTx, access: Access) -> Page[SpaceShape]:
     """List the spaces that the caller may see, oldest first."""
-    limit = clamp(call.query.limit, SPACE_LIST_ROWS_MAX, SPACE_LIST_ROWS_MAX)
-    start = read_cursor(call.query.cursor, tuple[str, str])
     spaces = every_space(tx, access)
 
-    def read(after: tuple[str, ...] | None, most: int) -> list[SpaceShape]:
+    def read(after: tuple[str, str] | None, most: int) -> list[SpaceShape]:
         left = [space for space in spaces if after is None or (iso(space.created_at) or "", space.id) > after]
         return space_shapes(tx, access, left[:most])
 
-    return Page(*read_page(read, start, limit, lambda space: (space.created_at, space.id)))
+    return paged(
+        call.query, tuple[str, str], read, lambda space: (space.created_at, space.id),
+        SPACE_LIST_ROWS_MAX, SPACE_LIST_ROWS_MAX,
+    )  # fmt: skip
 
 
-@endpoint("POST", "/api/spaces", answers={201: _SPACE, 200: _SPACE}, who=OWNER, body=SpaceBody, creates=True)
-def create_space(call: Call[SpaceBody, NoQuery], tx: Tx, access: Access) -> Reply:
+@endpoint("POST", "/api/spaces", "space", also=200, who=OWNER, creates=True)
+def create_space(call: Call[NewSpace, NoQuery], tx: Tx, access: Access) -> Reply[SpaceShape]:
     """Make a space and connect it with the others; an existing one is changed."""
     new = structs.asdict(call.body)
     space, is_new = make_space(tx, access, new.pop("name"), space_id=new.pop("id"), **new)
     return Reply(201 if is_new else 200, _shown(tx, access, space))
 
 
-@endpoint("PATCH", "/api/spaces/{id}", answers={200: _SPACE}, who=OWNER, body=SpaceChange)
+@endpoint("PATCH", "/api/spaces/{id}", "space", who=OWNER)
 def update_space(call: Call[SpaceChange, NoQuery], tx: Tx, access: Access) -> SpaceShape:
     """Change a space; its connections stay as they are."""
     return _shown(tx, access, change_space(tx, access, call.path("id"), call.body))
 
 
-@endpoint("PATCH", "/api/spaces/{id}/connectivity", answers={200: _SPACE}, who=OWNER, body=Connections)
+@endpoint("PATCH", "/api/spaces/{id}/connectivity", "space", who=OWNER)
 def update_connectivity(call: Call[Connections, NoQuery], tx: Tx, access: Access) -> SpaceShape:
     """Set which spaces are visible from one."""
     change = SpaceChange(default_visible=call.body.default_visible)
     return _shown(tx, access, connect_spaces(tx, access, call.path("id"), call.body.connectivity, change))
 
 
-@endpoint("GET", "/api/spaces/allowed", answers={200: AllowedSpaces}, query=SourceQuery)
+@endpoint("GET", "/api/spaces/allowed")
 def read_allowed(call: Call[None, SourceQuery], tx: Tx, access: Access) -> AllowedSpaces:
     """List what is visible from a space, itself first."""
     space = readable_space(tx, access, call.query.space_id)
     return AllowedSpaces(space_id=space.id, allowed_space_ids=list(allowed_spaces(tx, access, space.id)))
 
 
-@endpoint("DELETE", "/api/spaces/{id}", answers={204: None}, who=OWNER)
+@endpoint("DELETE", "/api/spaces/{id}", who=OWNER)
 def delete_space(call: Call[None, NoQuery], tx: Tx, access: Access) -> None:
     """Remove a space; everything in it moves to the default space."""
     remove_space(tx, access, call.path("id"))

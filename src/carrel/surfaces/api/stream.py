@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from functools import lru_cache, partial
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import Response
 
 from carrel.journal import Event, EventFilter, FeedStart, events_after, feed_pages, feed_start
@@ -14,14 +14,15 @@ from carrel.kernel.limits import STREAM_EVENT_NAMES_MAX, STREAM_PAGE_ROWS, STREA
 from carrel.sessions import find_lane
 from carrel.storage import Tx
 from carrel.surfaces.api.endpoint import Call, endpoint
-from carrel.surfaces.api.endpoint_tools import ENDPOINT_TOOLS
 from carrel.surfaces.api.scope import Scoped, names_in, scope_of
 from carrel.surfaces.http.identity import identify, require_known
 from carrel.surfaces.http.revocation import until_revoked
-from carrel.surfaces.http.services import Services
 from carrel.surfaces.http.streaming import PING, FrameStream, seen_event
 from carrel.tools import with_view
 from carrel.visibility import visible_events
+
+# Events contain entries, so the tool for entries decides.
+_TOOL = "clawboard_get_log"
 
 
 class StreamQuery(Scoped, frozen=True, kw_only=True):
@@ -34,7 +35,7 @@ class StreamQuery(Scoped, frozen=True, kw_only=True):
     last_event_id: str | UnsetType = UNSET
 
 
-@endpoint("GET", "/api/stream", answers={200: str}, query=StreamQuery, media="text/event-stream")
+@endpoint("GET", "/api/stream", answers={200: str}, media="text/event-stream", tool=_TOOL)
 async def follow(call: Call[None, StreamQuery]) -> Response:
     """Stream events as they happen; with a cursor, missed events come first."""
     cursor = _last_event_id(call)
@@ -72,29 +73,25 @@ def _filter(tx: Tx, access: Access, query: StreamQuery) -> Callable[[Event], boo
     ).matches
 
 
-class _Client:
+class _Client(Struct, frozen=True):
     """One client of the feed: what it is sent, and whether it may still receive it."""
 
-    def __init__(self, call: Call[None, StreamQuery], matches: Callable[[Event], bool], start: FeedStart) -> None:
-        self._services: Services = call.services
-        self._access = call.access
-        self._request = call.request
-        self._query = call.query
-        self._matches = matches
-        self._start = start
+    call: Call[None, StreamQuery]
+    matches: Callable[[Event], bool]
+    start: FeedStart
 
     async def frames(self) -> AsyncIterator[bytes]:
         """Yield missed events first, then new ones as they happen, and pings in between."""
-        start = self._start
+        start = self.start
         yield _frame("stream.ready", {"seq": start.newest})
         after, reason = start.after, start.reset
         if reason is None and after < start.newest and await self._missed_too_many():
             after, reason = start.newest, "overflow"
         if reason is not None:
-            METRICS.count("events.reset.count", self._access.account_id, reason=reason)
+            METRICS.count("events.reset.count", self.call.access.account_id, reason=reason)
             yield _frame("stream.reset", {"reason": reason, "seq": start.newest})
         sent_at = elapsed_seconds()
-        async for page in feed_pages(self._services.db, self._access, after, wait_seconds=STREAM_PING_SECONDS):
+        async for page in feed_pages(self.call.services.db, self.call.access, after, wait_seconds=STREAM_PING_SECONDS):
             for event in await self._visible(page):
                 yield _event_frame(event)
                 sent_at = elapsed_seconds()
@@ -104,14 +101,12 @@ class _Client:
 
     async def _missed_too_many(self) -> bool:
         """Return whether more events were missed, after the filters, than are replayed."""
-        left, after = self._services.settings.events.replay_max, self._start.after
-        while after < self._start.newest:
-            page = await self._services.db.read(
-                partial(events_after, access=self._access, after=after, limit=STREAM_PAGE_ROWS)
-            )
+        left, after = self.call.services.settings.events.replay_max, self.start.after
+        while after < self.start.newest:
+            page = await self.call.read(partial(events_after, after=after, limit=STREAM_PAGE_ROWS))
             if not page:
                 return False
-            left -= sum(event.seq <= self._start.newest for event in await self._visible(page))
+            left -= sum(event.seq <= self.start.newest for event in await self._visible(page))
             if left < 0:
                 return True
             after = page[-1].seq
@@ -121,22 +116,19 @@ class _Client:
 
     async def _visible(self, page: list[Event]) -> list[Event]:
         """Return the events of a page that the client wants and may see now."""
-        wanted = list(filter(self._matches, page))
-        if not wanted:
-            return []
-        return await self._services.db.read(lambda tx: self._seen(tx, wanted))
+        wanted = list(filter(self.matches, page))
+        return await self.call.read(partial(self._seen, events=wanted)) if wanted else []
 
-    def _seen(self, tx: Tx, events: list[Event]) -> list[Event]:
-        access = with_view(tx, self._services.tool_services, self._access)
-        return visible_events(tx, access, events, scope_of(tx, access, self._query).allowed)
+    def _seen(self, tx: Tx, access: Access, events: list[Event]) -> list[Event]:
+        access = with_view(tx, self.call.services.tool_services, access)
+        return visible_events(tx, access, events, scope_of(tx, access, self.call.query).allowed)
 
     async def identify(self) -> Access:
         """Return the caller as it is now; Refusal once it may receive no more."""
-        access = require_known(await identify(self._request, self._services, self._request.app.state.wrong_tokens))
+        request, services = self.call.request, self.call.services
+        access = require_known(await identify(request, services, request.app.state.wrong_tokens))
         # The rules for the agent's tools may have changed.
-        await self._services.db.read(
-            lambda tx: with_view(tx, self._services.tool_services, access, tool=ENDPOINT_TOOLS["GET /api/stream"])
-        )
+        await services.db.read(lambda tx: with_view(tx, services.tool_services, access, tool=_TOOL))
         return access
 
 

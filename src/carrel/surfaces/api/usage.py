@@ -4,14 +4,14 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from carrel.agents import agent_by_slug
 from carrel.kernel import MS_PER_DAY, Access, Input, invalid
 from carrel.kernel.fields import Moment, Name
 from carrel.kernel.limits import USAGE_DAYS_DEFAULT
 from carrel.sessions import find_session
 from carrel.storage import LongTx
+from carrel.surfaces.api.agents import agent_id_of
 from carrel.surfaces.api.endpoint import Call, endpoint
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
 from carrel.usage import GROUPS, By, UsageFilter, UsageReport, report_usage
 
 _WORD = f"(?:{'|'.join(GROUPS)})"
@@ -30,19 +30,17 @@ class UsageQuery(Input, frozen=True, kw_only=True):
     model: Name | None = None
 
 
-@endpoint("GET", "/api/usage", answers={200: UsageReport}, query=UsageQuery)
+@endpoint("GET", "/api/usage")
 def read_usage(call: Call[None, UsageQuery], tx: LongTx, access: Access) -> UsageReport:
     """Sum up what runs used: tokens, time and cost, by day, agent, model, task or session, or several of them."""
     query = call.query
     until = tx.now if query.until is None else query.until
     since = until - (USAGE_DAYS_DEFAULT - 1) * MS_PER_DAY if query.since is None else query.since
     by = tuple(dict.fromkeys(_group(word.strip()) for word in query.by.split(",")))
-    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
     wanted = UsageFilter(
         since=since,
         until=until,
-        # An agent that does not exist has used nothing.
-        agent_id=query.agent_id if agent is None else agent.id,
+        agent_id=agent_id_of(tx, access, query.agent_id),
         task_id=query.task_id,
         key=None if query.session_key is None else str(find_session(tx, access, query.session_key).key),
         model=query.model,

@@ -4,34 +4,20 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from carrel.inbound import (
-    PATH,
-    DeliveryDetail,
-    DeliveryFilter,
-    DeliveryShape,
-    Outcome,
-    Preview,
-    WebhookShape,
-    deliveries_seen,
-    every_webhook,
-    find_delivery,
-    preview,
-    repeat,
-)
+from carrel import inbound
 from carrel.kernel import Access, Input, not_found
 from carrel.kernel.fields import Name
 from carrel.kernel.limits import WEBHOOK_EVENT_CHARS_MAX
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor
-from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint, one, page_of
-from carrel.surfaces.api.fields import PageQuery
+from carrel.surfaces.api.cursors import PageQuery, paged_by_id
+from carrel.surfaces.api.endpoint import OWNER, Call, NoQuery, Page, endpoint
 
 
 class DeliveryQuery(PageQuery, frozen=True, kw_only=True):
     """Which deliveries: of a webhook, and with an outcome."""
 
     webhook: Name | None = None
-    outcome: Outcome | None = None
+    outcome: inbound.Outcome | None = None
 
 
 class WebhookTest(Input, frozen=True, kw_only=True):
@@ -41,41 +27,40 @@ class WebhookTest(Input, frozen=True, kw_only=True):
     payload: dict[str, Any] | None = None
 
 
-@endpoint("GET", PATH, answers={200: page_of("webhooks", WebhookShape)}, who=OWNER)
-def list_webhooks(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Page[WebhookShape]:
+@endpoint("GET", inbound.PATH, "webhooks", who=OWNER)
+def list_webhooks(call: Call[None, NoQuery], tx: LongTx, access: Access) -> Page[inbound.WebhookShape]:
     """List this account's webhooks from the settings, with their state."""
-    return Page(every_webhook(tx, access, call.services.webhooks, call.services.base_url(call.request.base_url)))
+    return Page(
+        inbound.every_webhook(tx, access, call.services.webhooks, call.services.base_url(call.request.base_url))
+    )
 
 
-@endpoint(
-    "GET", f"{PATH}/deliveries", answers={200: page_of("deliveries", DeliveryShape)}, who=OWNER, query=DeliveryQuery
-)
-def list_deliveries(call: Call[None, DeliveryQuery], tx: LongTx, access: Access) -> Page[DeliveryShape]:
+@endpoint("GET", f"{inbound.PATH}/deliveries", "deliveries", who=OWNER)
+def list_deliveries(call: Call[None, DeliveryQuery], tx: LongTx, access: Access) -> Page[inbound.DeliveryShape]:
     """List what was delivered to webhooks and what became of it, the newest first."""
-    limit, position = clamp(call.query.limit), read_cursor(call.query.cursor, tuple[str])
-    wanted = DeliveryFilter(webhook=call.query.webhook, outcome=call.query.outcome)
-    found = deliveries_seen(tx, access, wanted, before=position[0] if position else None, limit=limit + 1)
-    return Page(*cut(found, limit, lambda delivery: (delivery.id,)))
+    wanted = inbound.DeliveryFilter(webhook=call.query.webhook, outcome=call.query.outcome)
+    return paged_by_id(
+        call.query, lambda before, most: inbound.deliveries_seen(tx, access, wanted, before=before, limit=most)
+    )  # fmt: skip
 
 
-@endpoint("GET", f"{PATH}/deliveries/{{id}}", answers={200: one("delivery", DeliveryDetail)}, who=OWNER)
-def get_delivery(call: Call[None, NoQuery], tx: LongTx, access: Access) -> DeliveryDetail:
+@endpoint("GET", f"{inbound.PATH}/deliveries/{{id}}", "delivery", who=OWNER)
+def get_delivery(call: Call[None, NoQuery], tx: LongTx, access: Access) -> inbound.DeliveryDetail:
     """Return one delivery with its body, while that is kept."""
-    return find_delivery(tx, access, call.path("id"))
+    return inbound.find_delivery(tx, access, call.path("id"))
 
 
-@endpoint("POST", f"{PATH}/deliveries/{{id}}/redeliver", answers={200: one("delivery", DeliveryShape)}, who=OWNER)
-def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> DeliveryShape:
+@endpoint("POST", f"{inbound.PATH}/deliveries/{{id}}/redeliver", "delivery", who=OWNER, new_work=True)
+def redeliver(call: Call[None, NoQuery], tx: Tx, access: Access) -> inbound.DeliveryShape:
     """Carry out a failed or ignored delivery again, with the current settings; nothing is done twice."""
-    services = call.services
-    services.refuse_when_draining()
-    return DeliveryShape.of_delivery(repeat(tx, access, services.webhooks, call.path("id"), services.rules))
+    found = inbound.repeat(tx, access, call.services.webhooks, call.path("id"), call.services.rules)
+    return inbound.DeliveryShape.of_delivery(found)
 
 
-@endpoint("POST", f"{PATH}/{{name}}/test", answers={200: one("preview", Preview)}, who=OWNER, body=WebhookTest)
-async def try_webhook(call: Call[WebhookTest, NoQuery]) -> Preview:
+@endpoint("POST", f"{inbound.PATH}/{{name}}/test", "preview", who=OWNER)
+async def try_webhook(call: Call[WebhookTest, NoQuery]) -> inbound.Preview:
     """Show what a webhook would do with a delivery, without doing it."""
     webhook = call.services.webhooks.named(call.path("name"), call.access.account_slug)
     if webhook is None:
         raise not_found("webhook")
-    return preview(webhook, call.body.event, call.body.payload)
+    return inbound.preview(webhook, call.body.event, call.body.payload)

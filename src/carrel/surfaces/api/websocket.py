@@ -65,7 +65,7 @@ class _Connection:
         self._socket = socket
         self._services = services
         self._access = access
-        self._offered = offered
+        self._identify = partial(_identify, socket, services, offered)
         self._out: asyncio.Queue[Frame] = asyncio.Queue(CHAT_FRAMES_WAITING_MAX)
         # By session key, the latest bound last.
         self._listeners: dict[str, _Listener] = {}
@@ -99,9 +99,6 @@ class _Connection:
                 self._send(error_frame(self._active.conversation if self._active else None, refusal))
                 continue
             await self._handle(group, frame)
-
-    async def _identify(self) -> Access:
-        return await _identify(self._socket, self._services, self._offered)
 
     async def _check_access(self) -> None:
         """Close the connection instead of taking a message if its token has just been revoked."""

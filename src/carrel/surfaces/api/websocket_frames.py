@@ -9,7 +9,7 @@ from carrel.exchanges import visible_reply
 from carrel.journal import Event
 from carrel.kernel import Input, Refusal
 from carrel.surfaces.api.chat import NewFile
-from carrel.surfaces.api.fields import Reference
+from carrel.surfaces.api.session_ids import Reference
 from carrel.surfaces.api.sessions.changes import ClientId
 
 EventType = Literal["typing", "progress_update", "runtime_event", "error"]

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Self
 
+from msgspec import Struct
 from starlette.types import Scope
 
 from carrel.kernel import Access, Code, Refusal
@@ -43,29 +44,28 @@ class ByteBudget:
                 del self._held[each]
 
 
-class Share:
+class Share(Struct):
     """What is held for one request, until the end of a block."""
 
-    def __init__(self, budget: ByteBudget, scope: Scope) -> None:
-        self._budget = budget
-        self._scope = scope
-        self.holder: Holder = ()
-        self.counted = 0
+    budget: ByteBudget
+    scope: Scope
+    holder: Holder = ()
+    counted: int = 0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         if self.counted:
-            self._budget.move(self.holder, -self.counted)
+            self.budget.move(self.holder, -self.counted)
 
     def grow(self, size: int) -> None:
         """Hold a body of this size; Refusal when that is too much."""
         more = max(0, size - SMALL_BODY_BYTES_MAX) - self.counted
         if more <= 0:
             return
-        access: Access | None = self._scope["state"].get("access")
+        access: Access | None = self.scope["state"].get("access")
         if not self.counted and access is not None:
             self.holder = (access.account_id, access.actor_id)
-        self._budget.move(self.holder, more)
+        self.budget.move(self.holder, more)
         self.counted += more

@@ -1,5 +1,7 @@
 """The HTTP status of every error code, and the error body."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -67,6 +69,17 @@ def nothing_here() -> Refusal:
 def broken() -> Refusal:
     """Return the refusal for an unexpected error, which is logged."""
     return Refusal(Code.INTERNAL, "Something went wrong on the server; look for this request id in its log.")
+
+
+@contextmanager
+def field_named(name: str, *, below: str) -> Iterator[None]:
+    """Let refusals name a field as the request does, which the rooms below call otherwise."""
+    try:
+        yield
+    except Refusal as refusal:
+        if refusal.field == below:
+            refusal.field = name
+        raise
 
 
 def refused_in_format(scope: Scope, refusal: Refusal) -> Response:

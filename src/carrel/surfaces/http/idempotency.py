@@ -55,7 +55,6 @@ class IdempotentAnswers:
             return await self._kept(access, key, digest) or await self._answer(access, key, digest, work, secret)
 
     async def _kept(self, access: Access, key: str, digest: str) -> Response | None:
-        """Return the answer that was kept under the key, if any."""
         kept = await self._db.read(lambda tx: answer_given(tx, access, key, tx.now - KEPT_MS))
         if kept is None:
             return None

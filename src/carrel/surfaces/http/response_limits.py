@@ -3,6 +3,7 @@
 import asyncio
 from logging import getLogger
 
+from msgspec import Struct
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from carrel.kernel import Refusal
@@ -39,31 +40,28 @@ class _TooSlow(Exception):
     """The client has not read its response in time."""
 
 
-class _Sending:
-    """The sending of one response."""
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send, share: Share) -> None:
-        self._scope = scope
-        self._receive = receive
-        self._send = send
-        self._share = share
-        self._is_refused = False
+class _Sending(Struct):
+    scope: Scope
+    receive: Receive
+    send: Send
+    share: Share
+    is_refused: bool = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             size = int(next((value for name, value in message["headers"] if name == b"content-length"), 0))
             try:
-                self._share.grow(size)
+                self.share.grow(size)
             except Refusal as refusal:
-                self._is_refused = True
-                await refused_in_format(self._scope, refusal)(self._scope, self._receive, self._send)
-        if not self._is_refused:
+                self.is_refused = True
+                await refused_in_format(self.scope, refusal)(self.scope, self.receive, self.send)
+        if not self.is_refused:
             await self._send_pieces(message)
 
     async def _send_pieces(self, message: Message) -> None:
         body = message.get("body", b"")
         if len(body) <= SMALL_BODY_BYTES_MAX:
-            await self._send(message)
+            await self.send(message)
             return
         seconds_max = STREAM_SEND_SECONDS_MAX + len(body) / RESPONSE_BYTES_PER_SECOND_MIN
         try:
@@ -72,6 +70,6 @@ class _Sending:
                 for first in range(0, len(body), SMALL_BODY_BYTES_MAX):
                     after = first + SMALL_BODY_BYTES_MAX
                     more = after < len(body) or message.get("more_body", False)
-                    await self._send({**message, "body": body[first:after], "more_body": more})
+                    await self.send({**message, "body": body[first:after], "more_body": more})
         except TimeoutError:
             raise _TooSlow from None

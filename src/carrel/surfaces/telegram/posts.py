@@ -10,27 +10,10 @@ from logging import INFO, WARNING, getLogger
 
 from msgspec import structs
 
+from carrel import outbox
 from carrel.kernel import METRICS, Refusal, system_access
 from carrel.kernel.limits import SAFETY_POLL_SECONDS, TELEGRAM_POSTS_AT_A_TIME, TELEGRAM_TOPIC_NAME_CHARS_MAX
 from carrel.kernel.settings import TelegramSettings
-from carrel.outbox import (
-    POSTS,
-    ChannelFault,
-    ChannelMessage,
-    Channels,
-    Post,
-    claim_post,
-    drop_post,
-    next_post_due,
-    part_sent,
-    post_by_id,
-    post_failed,
-    post_text,
-    postable_run,
-    release_posts,
-    take_posts,
-    with_speaker,
-)
 from carrel.runs import Rules
 from carrel.storage import Database, LeasedDuty, Tx
 from carrel.surfaces.telegram.bot import Bot, BotFault
@@ -43,11 +26,11 @@ from carrel.wire import Wire
 _log = getLogger("carrel.telegram")
 
 
-class PostDuty(LeasedDuty[Post]):
+class PostDuty(LeasedDuty[outbox.Post]):
     """Sends the posts of one database; several servers may do so at the same time."""
 
     name = "posts"
-    bell = POSTS
+    bell = outbox.POSTS
     items_max = TELEGRAM_POSTS_AT_A_TIME
 
     def __init__(self, db: Database, bot: Bot, rules: Rules) -> None:
@@ -57,29 +40,29 @@ class PostDuty(LeasedDuty[Post]):
 
     def release(self, tx: Tx) -> object:
         """Release the claims of servers that are gone."""
-        return release_posts(tx, CHANNEL)
+        return outbox.release_posts(tx, CHANNEL)
 
     def next_due(self, tx: Tx) -> int | None:
         """Return when the next post may go out."""
-        return next_post_due(tx, CHANNEL)
+        return outbox.next_post_due(tx, CHANNEL)
 
-    def take(self, tx: Tx, limit: int) -> list[Post]:
+    def take(self, tx: Tx, limit: int) -> list[outbox.Post]:
         """Claim posts and fill in their texts; drop those that turn out to have nothing to send."""
         taken = []
-        for post in take_posts(tx, CHANNEL, limit):
+        for post in outbox.take_posts(tx, CHANNEL, limit):
             text, why = (post.text, "") if post.text is not None else self._text(tx, post)
             claimed = structs.replace(post, text=text or "")
-            claim_post(tx, post.access, claimed)
+            outbox.claim_post(tx, post.access, claimed)
             if parts_of(claimed.text or ""):
                 taken.append(claimed)
             else:
-                drop_post(tx, claimed, why or "There is nothing to send.")
+                outbox.drop_post(tx, claimed, why or "There is nothing to send.")
         return taken
 
-    def _text(self, tx: Tx, post: Post) -> tuple[str | None, str]:
+    def _text(self, tx: Tx, post: outbox.Post) -> tuple[str | None, str]:
         """Return what is posted about a run, or why nothing is."""
         try:
-            run = postable_run(tx, post, self._rules)
+            run = outbox.postable_run(tx, post, self._rules)
         except Refusal as refusal:
             _log.info("post_denied", extra={"run_id": post.run_id, "error_code": str(refusal.code)})
             return None, refusal.message
@@ -87,23 +70,27 @@ class PostDuty(LeasedDuty[Post]):
             return None, "The run no longer exists."
         words = outcome_words(run, post.about or "")
         if words:
-            words = with_speaker(tx, post.access, CHANNEL, post.chat_address, run.session_key, words)
+            words = outbox.with_speaker(tx, post.access, CHANNEL, post.chat_address, run.session_key, words)
         return words, ""
 
-    async def do(self, item: Post) -> None:
+    async def do(self, item: outbox.Post) -> None:
         """Send the remaining parts of one post."""
-        held: Post | None = item
+        held: outbox.Post | None = item
         parts = parts_of(item.text or "")
         while held is not None:
             held = await self._send(held, parts)
 
-    async def _send(self, post: Post, parts: list[str]) -> Post | None:
+    async def _send(self, post: outbox.Post, parts: list[str]) -> outbox.Post | None:
         """Send the next part; return the post while there is more to send and the claim still holds."""
         try:
             await self._bot.send(post.chat_address, parts[post.parts_sent])
         except BotFault as fault:
             note = partial(
-                post_failed, post=post, reason=fault.message, final=fault.final, after_seconds=fault.after_seconds
+                outbox.post_failed,
+                post=post,
+                reason=fault.message,
+                final=fault.final,
+                after_seconds=fault.after_seconds,
             )
             result = await self.db.write(note)
             METRICS.count("posts.failed.count", post.account_id, channel=CHANNEL)
@@ -111,7 +98,7 @@ class PostDuty(LeasedDuty[Post]):
             _log.log(WARNING if result == "dropped" else INFO, f"post_{result}", extra=fields)
             return None
         METRICS.count("posts.sent.count", post.account_id, channel=CHANNEL)
-        return await self.db.write(partial(part_sent, post=post, parts=len(parts)))
+        return await self.db.write(partial(outbox.part_sent, post=post, parts=len(parts)))
 
 
 class TelegramChannel:
@@ -119,27 +106,27 @@ class TelegramChannel:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._bell = db.bell(POSTS)
+        self._bell = db.bell(outbox.POSTS)
 
-    async def post(self, message: ChannelMessage) -> None:
+    async def post(self, message: outbox.ChannelMessage) -> None:
         """Post a message to the last chat address of its lane; ChannelFault if it is dropped or there is no address.
 
         Under the same id it is not sent again; the wait goes on. The caller limits the time.
         """
         chat_address = message.to or chat_address_in_key(message.key.rest)
         if chat_address is None:
-            raise ChannelFault("This session was never used on Telegram.")
+            raise outbox.ChannelFault("This session was never used on Telegram.")
         access = system_access(message.account_id)
         await self._db.write(
-            lambda tx: post_text(
+            lambda tx: outbox.post_text(
                 tx, access, CHANNEL, chat_address, message.text, post_id=message.id, speaker=message.key
             )
         )
         while True:
             version = self._bell.version
-            kept = await self._db.read(lambda tx: post_by_id(tx, access, message.id))
+            kept = await self._db.read(lambda tx: outbox.post_by_id(tx, access, message.id))
             if kept is None or kept.state == "dropped":
-                raise ChannelFault((kept.error if kept else None) or "The message was dropped.")
+                raise outbox.ChannelFault((kept.error if kept else None) or "The message was dropped.")
             if kept.state == "sent":
                 return
             await self._bell.wait(version, SAFETY_POLL_SECONDS)
@@ -165,7 +152,7 @@ class Telegram:
         self.bot = Bot(wire, settings)
         self._enabled = settings.enabled
         self._posting = PostDuty(db, self.bot, rules)
-        self.channels: Channels = {CHANNEL: TelegramChannel(db)} if settings.enabled else {}
+        self.channels: outbox.Channels = {CHANNEL: TelegramChannel(db)} if settings.enabled else {}
 
     async def serve(self) -> None:
         """Send posts until cancelled; without a bot there is nothing to do."""

@@ -31,8 +31,6 @@ def routes(services: Services, bot: Bot) -> list[BaseRoute]:
 
 
 class _Webhook:
-    """Receives updates for one server."""
-
     def __init__(self, services: Services, bot: Bot) -> None:
         self._services = services
         self._settings = services.settings.channels.telegram

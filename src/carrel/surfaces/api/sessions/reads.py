@@ -5,16 +5,15 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from carrel.agents import agent_by_slug
 from carrel.journal import Entry, entries_of_run, entries_of_session
-from carrel.kernel import MS_PER_MINUTE, Access, Input, Shape
-from carrel.kernel.fields import Cursor
+from carrel.kernel import MS_PER_MINUTE, Access, Shape
 from carrel.kernel.limits import HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX, ROW_MESSAGES_MAX, SESSION_REFERENCE_CHARS_MAX
 from carrel.runs import live_runs_of_lane
 from carrel.sessions import LaneFilter, find_lane, generations_of, kinds_listed_as, lane_rows
 from carrel.storage import LongTx, Tx
-from carrel.surfaces.api.cursors import clamp, cut, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint, one
+from carrel.surfaces.api.agents import agent_id_of
+from carrel.surfaces.api.cursors import PageQuery, clamp, paged
+from carrel.surfaces.api.endpoint import Call, NoQuery, endpoint
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape, session_shapes, with_windows
 from carrel.surfaces.api.shapes import RunShape, run_shapes
 from carrel.tools import SessionAccess, SessionHistory, message_shape, session_access, shown_key
@@ -24,7 +23,7 @@ Words = Annotated[str, Meta(max_length=SESSION_REFERENCE_CHARS_MAX)]
 _encode = msgspec.json.Encoder().encode
 
 
-class SessionsQuery(Input, frozen=True, kw_only=True):
+class SessionsQuery(PageQuery, frozen=True, kw_only=True):
     """Which sessions to list."""
 
     q: Words | None = None
@@ -39,8 +38,6 @@ class SessionsQuery(Input, frozen=True, kw_only=True):
     state: Literal["idle", "busy", "closed"] | None = None
     active_minutes: Annotated[float, Meta(ge=1, le=52_560_000)] | None = None
     message_limit: int = 0
-    limit: int | None = None
-    cursor: Cursor | None = None
 
 
 class Visibility(Shape, frozen=True, kw_only=True):
@@ -59,14 +56,12 @@ class SessionList(Shape, frozen=True, kw_only=True):
     next_cursor: str | None
 
 
-class HistoryQuery(Input, frozen=True, kw_only=True):
+class HistoryQuery(PageQuery, frozen=True, kw_only=True):
     """Which part of a transcript."""
 
-    limit: int | None = None
     include_tools: bool = False
     # Only the messages, calls and replies of one run.
     run_id: Words | None = None
-    cursor: Cursor | None = None
 
 
 class History(SessionHistory, frozen=True, kw_only=True):
@@ -82,31 +77,27 @@ class Queue(Shape, frozen=True, kw_only=True):
     runs: list[RunShape]
 
 
-@endpoint("GET", "/api/sessions", answers={200: SessionList}, query=SessionsQuery)
+@endpoint("GET", "/api/sessions", tool="sessions_list")
 def list_sessions(call: Call[None, SessionsQuery], tx: Tx, access: Access) -> SessionList:
     """List the sessions that the caller may see, most recently used first."""
-    query, limit = call.query, clamp(call.query.limit)
-    before = read_cursor(query.cursor, tuple[int, str])
-    filters = _filter(tx, access, query)
-    rows = [] if filters is None else lane_rows(tx, access, filters, before=before, limit=limit + 1)
-    page, following = cut(rows, limit, lambda row: (row.lane.updated_at, row.lane.key))
-    shapes = session_shapes(tx, access, page, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
+    query, wanted = call.query, _filter(tx, access, call.query)
+    page = paged(
+        query, tuple[int, str], lambda before, most: lane_rows(tx, access, wanted, before=before, limit=most),
+        lambda row: (row.lane.updated_at, row.lane.key),
+    )  # fmt: skip
+    shapes = session_shapes(tx, access, page.items, clamp(query.message_limit, 0, ROW_MESSAGES_MAX, 0))
     shapes = with_windows(tx, access, shapes, call.services.connections)
     visibility = Visibility(mode=access.view.mode if access.view else "all", hidden=is_narrowed(tx, access))
-    return SessionList(count=len(page), sessions=shapes, visibility=visibility, next_cursor=following)
+    return SessionList.of(page, count=len(shapes), sessions=shapes, visibility=visibility)
 
 
-def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
-    """Return the filter for a query; None when nothing can match it."""
-    agent = None if query.agent_id is None else agent_by_slug(tx, access, query.agent_id)
-    if query.agent_id is not None and agent is None:
-        return None
+def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter:
     return LaneFilter(
         q=query.q,
         archived=query.archived,
         pinned=query.pinned,
         kinds=kinds_listed_as([word.strip() for word in (query.kinds or "").split(",")]),
-        agent_id=agent.id if agent else None,
+        agent_id=agent_id_of(tx, access, query.agent_id),
         task_id=query.task_id,
         spawned_by=query.spawned_by,
         channel=query.channel,
@@ -115,26 +106,24 @@ def _filter(tx: Tx, access: Access, query: SessionsQuery) -> LaneFilter | None:
     )
 
 
-@endpoint("GET", "/api/sessions/{key}", answers={200: one("session", SessionShape)})
+@endpoint("GET", "/api/sessions/{key}", "session", tool="session_status")
 def read_session(call: Call[None, NoQuery], tx: Tx, access: Access) -> SessionShape:
     """Get a session: the generation that is named, else the open one, else the newest."""
     shape = session_shape(tx, access, *find_lane(tx, access, call.path("key")))
     return with_windows(tx, access, [shape], call.services.connections)[0]
 
 
-@endpoint("GET", "/api/sessions/{key}/generations", answers={200: one("sessions", list[SessionShape])})
+@endpoint("GET", "/api/sessions/{key}/generations", "sessions", tool="session_status")
 def read_generations(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the stored generations of a session, newest first."""
     lane, _ = find_lane(tx, access, call.path("key"))
     return [session_shape(tx, access, lane, session) for session in generations_of(tx, access, lane.key)]
 
 
-@endpoint("GET", "/api/sessions/{key}/history", answers={200: History}, query=HistoryQuery)
+@endpoint("GET", "/api/sessions/{key}/history", tool="sessions_history")
 def read_history(call: Call[None, HistoryQuery], tx: LongTx, access: Access) -> History:
     """Get the transcript of a generation: its newest messages, oldest first."""
     query = call.query
-    limit = clamp(query.limit, HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX)
-    before = read_cursor(query.cursor, tuple[int])
     lane, session = find_lane(tx, access, call.path("key"))
 
     def newest(at: tuple[int, ...] | None, most: int) -> list[Entry]:
@@ -147,9 +136,9 @@ def read_history(call: Call[None, HistoryQuery], tx: LongTx, access: Access) -> 
             tx, access, session.id, limit=most, before=below, tool_results=query.include_tools
         )[::-1]  # fmt: skip
 
-    page, following = read_page(newest, before, limit, lambda entry: (entry.seq,))
-    seen = entries_seen(tx, access, [entry.id for entry in page])
-    entries = [entry for entry in page[::-1] if entry.id in seen]
+    page = paged(query, tuple[int], newest, lambda entry: (entry.seq,), HISTORY_ROWS_DEFAULT, HISTORY_ROWS_MAX)
+    seen = entries_seen(tx, access, [entry.id for entry in page.items])
+    entries = [entry for entry in page.items[::-1] if entry.id in seen]
     redacted = not access.is_person
     messages = [message_shape(entry, redacted=redacted) for entry in entries]
     return History(
@@ -161,7 +150,7 @@ def read_history(call: Call[None, HistoryQuery], tx: LongTx, access: Access) -> 
         content_truncated=False,
         content_redacted=redacted and messages != [message_shape(entry, redacted=False) for entry in entries],
         bytes=len(_encode(messages)),
-        next_cursor=following,
+        next_cursor=page.next_cursor,
     )
 
 
@@ -176,7 +165,7 @@ def _newest_of_run(tx: Tx, access: Access, session_id: str, query: HistoryQuery,
     ]
 
 
-@endpoint("GET", "/api/sessions/{key}/queue", answers={200: Queue})
+@endpoint("GET", "/api/sessions/{key}/queue", tool="session_status")
 def read_queue(call: Call[None, NoQuery], tx: Tx, access: Access) -> Queue:
     """Get the running run of a session and its queue, in order."""
     lane, _ = find_lane(tx, access, call.path("key"))
@@ -186,7 +175,7 @@ def read_queue(call: Call[None, NoQuery], tx: Tx, access: Access) -> Queue:
     return Queue(running=running[0] if running else None, runs=queued)
 
 
-@endpoint("GET", "/api/sessions/{key}/access", answers={200: SessionAccess})
+@endpoint("GET", "/api/sessions/{key}/access", tool="session_status")
 def read_access(call: Call[None, NoQuery], tx: LongTx, access: Access) -> SessionAccess:
     """Get what a session may read: the sessions its agent sees from there, and the calls that rules refused."""
     return session_access(tx, call.services.tool_services, access, find_lane(tx, access, call.path("key"))[0])

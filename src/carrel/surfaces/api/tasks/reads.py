@@ -1,35 +1,23 @@
 """Reading tasks: lists, a single task, its thread, its history, its sessions, and why it is not moving."""
 
+from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from carrel import work
 from carrel.kernel import Access, Input, limits
 from carrel.kernel.fields import AnySession, Cursor, Name
 from carrel.monitoring import Why
 from carrel.sessions import LaneFilter, generations_of, lane_rows
 from carrel.storage import Tx
-from carrel.surfaces.api.cursors import clamp, read_cursor, read_page
-from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint, one, page_of
+from carrel.surfaces.api.cursors import clamp, paged
+from carrel.surfaces.api.endpoint import Call, NoQuery, Page, endpoint
 from carrel.surfaces.api.scope import Scoped, SpaceNames, scope_of
 from carrel.surfaces.api.sessions.shapes import SessionShape, session_shape
-from carrel.work import (
-    TaskCriteria,
-    TaskFilter,
-    TaskHistory,
-    TaskShape,
-    Thread,
-    explain_task,
-    list_tasks,
-    read_history,
-    read_thread,
-    readable_task,
-    task_shape,
-    task_shapes,
-)
 
 
-class TasksQuery(TaskCriteria, frozen=True, kw_only=True):
+class TasksQuery(work.TaskCriteria, frozen=True, kw_only=True):
     """Which tasks to list."""
 
     session_key: AnySession | None = None
@@ -54,51 +42,53 @@ class TaskHistoryQuery(Input, frozen=True, kw_only=True):
     activity_limit: int | None = None
 
 
-@endpoint("GET", "/api/tasks", answers={200: page_of("tasks", TaskShape)}, query=TasksQuery)
-def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page[TaskShape]:
+@endpoint("GET", "/api/tasks", "tasks", tool="task_list")
+def list_all_tasks(call: Call[None, TasksQuery], tx: Tx, access: Access) -> Page[work.TaskShape]:
     """List the tasks that the caller may read, newest first, or in the order of their columns."""
-    query, limit = call.query, clamp(call.query.limit, limits.TASK_LIST_ROWS_DEFAULT, limits.TASK_LIST_ROWS_MAX)
-    criteria = {name: getattr(query, name) for name in TaskCriteria.__struct_fields__}
+    query = call.query
+    criteria = {name: getattr(query, name) for name in work.TaskCriteria.__struct_fields__}
     scoped = Scoped(session_key=query.session_key, space_id=query.space_id, allowed_space_ids=query.allowed_space_ids)
-    wanted = TaskFilter(**criteria, spaces=scope_of(tx, access, scoped, infers=True).allowed)
+    wanted = work.TaskFilter(**criteria, spaces=scope_of(tx, access, scoped, infers=True).allowed)
+    rows = (limits.TASK_LIST_ROWS_DEFAULT, limits.TASK_LIST_ROWS_MAX)
     if query.sort == "position":
-        page, following = read_page(
-            lambda at, most: list_tasks(tx, access, wanted, by_position=True, after=at, limit=most),
-            read_cursor(query.cursor, tuple[float, str]), limit, lambda task: (task.sort_index, task.id),
+        page = paged(
+            query, tuple[float, str],
+            lambda after, most: work.list_tasks(tx, access, wanted, by_position=True, after=after, limit=most),
+            lambda task: (task.sort_index, task.id), *rows,
         )  # fmt: skip
     else:
-        page, following = read_page(
-            lambda at, most: list_tasks(tx, access, wanted, before=at, limit=most),
-            read_cursor(query.cursor, tuple[int, str]), limit, lambda task: (task.created_at, task.id),
+        page = paged(
+            query, tuple[int, str], lambda before, most: work.list_tasks(tx, access, wanted, before=before, limit=most),
+            lambda task: (task.created_at, task.id), *rows,
         )  # fmt: skip
-    return Page(task_shapes(tx, access, page), following)
+    return page.shown(partial(work.task_shapes, tx, access))
 
 
-@endpoint("GET", "/api/tasks/{id}", answers={200: one("task", TaskShape)})
-def read_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> TaskShape:
+@endpoint("GET", "/api/tasks/{id}", "task", tool="task_get")
+def read_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> work.TaskShape:
     """Get a task; `orchestrator-chat` is the account's orchestrator chat."""
-    return task_shape(tx, access, readable_task(tx, access, call.path("id"))[0])
+    return work.task_shape(tx, access, work.readable_task(tx, access, call.path("id"))[0])
 
 
-@endpoint("GET", "/api/tasks/{id}/thread", answers={200: Thread}, query=ThreadQuery)
-def read_task_thread(call: Call[None, ThreadQuery], tx: Tx, access: Access) -> Thread:
+@endpoint("GET", "/api/tasks/{id}/thread", tool="task_thread")
+def read_task_thread(call: Call[None, ThreadQuery], tx: Tx, access: Access) -> work.Thread:
     """Get the newest messages of a task's thread, who has read it, and which agents are working on an answer."""
     limit = clamp(call.query.limit, limits.THREAD_ROWS_DEFAULT, limits.THREAD_ROWS_MAX)
-    return read_thread(tx, access, call.path("id"), limit=limit, before=call.query.before)
+    return work.read_thread(tx, access, call.path("id"), limit=limit, before=call.query.before)
 
 
-@endpoint("GET", "/api/tasks/{id}/history", answers={200: TaskHistory}, query=TaskHistoryQuery)
-def read_task_history(call: Call[None, TaskHistoryQuery], tx: Tx, access: Access) -> TaskHistory:
+@endpoint("GET", "/api/tasks/{id}/history", tool="task_history")
+def read_task_history(call: Call[None, TaskHistoryQuery], tx: Tx, access: Access) -> work.TaskHistory:
     """Get a task with its newest messages and everything that was done to it."""
     messages = clamp(call.query.message_limit, limits.HISTORY_MESSAGES_DEFAULT, limits.THREAD_ROWS_MAX)
     activities = clamp(call.query.activity_limit, limits.ACTIVITY_ROWS_DEFAULT, limits.THREAD_ROWS_MAX)
-    return read_history(tx, access, call.path("id"), message_limit=messages, activity_limit=activities)
+    return work.read_history(tx, access, call.path("id"), message_limit=messages, activity_limit=activities)
 
 
-@endpoint("GET", "/api/tasks/{id}/sessions", answers={200: one("sessions", list[SessionShape])})
+@endpoint("GET", "/api/tasks/{id}/sessions", "sessions", tool="sessions_list")
 def list_task_sessions(call: Call[None, NoQuery], tx: Tx, access: Access) -> list[SessionShape]:
     """List the sessions in which agents work on a task: every stored generation of those the caller may see."""
-    task = readable_task(tx, access, call.path("id"))[0]
+    task = work.readable_task(tx, access, call.path("id"))[0]
     filters = [LaneFilter(task_id=task.id, archived=archived) for archived in (False, True)]
     return [
         session_shape(tx, access, row.lane, session)
@@ -108,7 +98,7 @@ def list_task_sessions(call: Call[None, NoQuery], tx: Tx, access: Access) -> lis
     ]
 
 
-@endpoint("GET", "/api/tasks/{id}/why", answers={200: Why})
+@endpoint("GET", "/api/tasks/{id}/why")
 def why_task(call: Call[None, NoQuery], tx: Tx, access: Access) -> Why:
     """Explain why a task is not moving, and what can be done about it."""
-    return explain_task(tx, access, call.path("id"), call.services.concurrency)
+    return work.explain_task(tx, access, call.path("id"), call.services.concurrency)
