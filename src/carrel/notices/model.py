@@ -1,4 +1,4 @@
-"""News about a task, who gets it, and who got it. Pure."""
+"""A notice about a task, who gets it, and who got it. Pure."""
 
 from typing import Literal
 
@@ -26,7 +26,7 @@ class Notified(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=
     run_id: str | None = None
 
 
-class News(Struct, frozen=True, kw_only=True):
+class NewNotice(Struct, frozen=True, kw_only=True):
     """What is said about a task, and who says it."""
 
     task_id: str

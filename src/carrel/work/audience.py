@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from carrel.journal import Entry
 from carrel.kernel import Access
-from carrel.notices import News, Notified, Recipient, send_news
+from carrel.notices import NewNotice, Notified, Recipient, send_notice
 from carrel.runs import Rules
 from carrel.storage import Tx
 from carrel.work import store
@@ -107,7 +107,7 @@ def notify_about(
     entry: Entry | None = None,
 ) -> list[Notified]:  # fmt: skip
     """Notify everyone on the list of what an actor says about a task."""
-    news = News(
+    new = NewNotice(
         task_id=task.id,
         task_title=task.title,
         text=text,
@@ -118,4 +118,4 @@ def notify_about(
         author_spaces=actor.spaces,
         entry=entry,
     )
-    return send_news(tx, access, news, recipients, rules)
+    return send_notice(tx, access, new, recipients, rules)
