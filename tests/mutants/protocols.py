@@ -27,7 +27,7 @@ PROTOCOLS = (
     Mutant(
         "a webhook of A2A 0.3 gets the form of 1.0 over JSON-RPC",
         "surfaces/a2a/jsonrpc.py",
-        'version="0.3" if legacy else "1.0"',
+        'version="0.3" if is_legacy else "1.0"',
         'version="1.0"',
         "tests/surfaces/a2a/test_push.py",
     ),

@@ -11,7 +11,7 @@ from a2a.types.a2a_pb2 import DESCRIPTOR
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
-from carrel.surfaces.a2a.legacy import LEGACY_METHODS
+from carrel.surfaces.a2a.legacy import METHODS
 from carrel.surfaces.a2a.operations import operations_of
 from tests.requirements.mark import requirement
 from tests.surfaces.a2a.grpc_server import GrpcServer, bearer, open_grpc_server
@@ -106,7 +106,7 @@ async def mistakes(filled: World, call: Call, names: Iterable[str], method_of: C
 
 @requirement("P.rights")
 async def test_every_a2a_method_answers_exactly_those_it_should(filled: World) -> None:
-    methods = {*operations_of(filled.server.services), *LEGACY_METHODS}
+    methods = {*operations_of(filled.server.services), *METHODS}
     assert methods == A2A.keys(), "every method has a row, and every row a method"
     assert await mistakes(filled, over_json_rpc, A2A, lambda method: method) == []
 

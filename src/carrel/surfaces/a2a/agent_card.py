@@ -5,9 +5,7 @@ from hashlib import sha256
 from urllib.parse import urlsplit
 
 import msgspec
-from a2a.compat.v0_3.conversions import to_compat_agent_card
-from a2a.types import AgentCard, GetExtendedAgentCardRequest
-from google.protobuf.json_format import ParseDict
+from a2a.types import GetExtendedAgentCardRequest
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,6 +14,7 @@ from carrel.kernel.limits import A2A_CARD_SECONDS
 from carrel.kernel.settings import A2aSettings
 from carrel.surfaces.a2a.caller import OPT_URI, Caller, Version, known_uris
 from carrel.surfaces.a2a.errors import NO_EXTENDED_CARD, A2aError
+from carrel.surfaces.a2a.legacy import conversions
 from carrel.surfaces.a2a.messages import FILE_TYPES
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.http.services import Services
@@ -69,15 +68,9 @@ async def extended_card(services: Services, caller: Caller, _request: GetExtende
     return agent_card(services, caller.agent, caller.base_url, extended=True)
 
 
-def legacy_card(card: Json) -> Json:
-    core = ParseDict(card, AgentCard())
-    converted: Json = to_compat_agent_card(core).model_dump(mode="json", by_alias=True, exclude_none=True)
-    return converted
-
-
 def card_response(request: Request, agent: Agent, card: Json, version: Version) -> Response:
     """Return a card as a response that clients may cache and revalidate."""
-    body = msgspec.json.encode(legacy_card(card) if version == "0.3" else card)
+    body = msgspec.json.encode(conversions().write_card(card) if version == "0.3" else card)
     tag = f'"{sha256(body).hexdigest()[:32]}"'
     headers = {
         "ETag": tag,

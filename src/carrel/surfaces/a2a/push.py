@@ -27,7 +27,7 @@ from carrel.outbox import (
 )
 from carrel.runs import Run, run_by_id
 from carrel.storage import Database, LeasedDuty, Tx
-from carrel.surfaces.a2a.legacy import write_task
+from carrel.surfaces.a2a.legacy import conversions
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.task_json import WORKING, Detail, task_json, updates_of_event
 from carrel.wire import Wire, WireFault
@@ -135,7 +135,8 @@ def _legacy_body(tx: Tx, access: Access, run: Run, change: int, at: int, update:
     task = task_json(tx, access, structs.replace(run, changes=change, reply=reply), Detail(history=0))
     # Artifacts are added while the agent works.
     status = update["statusUpdate"]["status"] if "statusUpdate" in update else {"state": WORKING, "timestamp": iso(at)}
-    return write_task(task | {"status": status})
+    body: Json = conversions().write_task(task | {"status": status})
+    return body
 
 
 def _is_legacy(webhook: Webhook) -> bool:

@@ -89,8 +89,8 @@ class Rest(Binding):
         require_extensions(caller, self._services)
         caller = structs.replace(caller, scope=read_scope(dict(request.query_params)))
         operation = self._operations[endpoint.operation]
-        write = legacy.HTTP_WRITERS[endpoint.operation] if version == "0.3" else lambda result: result
-        read = legacy.HTTP_READERS.get(endpoint.operation) if version == "0.3" else None
+        write = legacy.conversions().HTTP_WRITERS[endpoint.operation] if version == "0.3" else lambda result: result
+        read = legacy.conversions().HTTP_READERS.get(endpoint.operation) if version == "0.3" else None
         if read is None:
             parsed = await endpoint.read(request, operation.request)
         else:
