@@ -165,6 +165,11 @@ def argument_from(parameter: inspect.Parameter, row: Values) -> object:
         return "TRUE", {}
     if name == "names":
         return [(row["kind"], row["id"])]
+    if name == "value":
+        # Of a transcript, which is named by the key of its lane first.
+        return row["key"]
+    if name == "which":
+        return "TRUE"
     if name == "spaces":
         return (DEFAULT_SPACE,)
     if name == "topic_ids":

@@ -6,7 +6,7 @@ from carrel.journal import events_after
 from carrel.journal.store import entries_since
 from carrel.kernel import Envelope, Message, Provenance, system_access
 from carrel.runs import deliver
-from tests.harness.engine import MAIN, SECONDS_MAX
+from tests.harness.engine import MAIN, SECONDS_MAX, until_found
 from tests.harness.server import gateways_to, open_server
 from tests.requirements.mark import requirement
 from tests.scripted_gateway import ScriptedGateway, calls, http_error, text
@@ -19,7 +19,11 @@ async def test_a_turn_with_tools_becomes_entries_exactly_once_each_with_an_event
     gateway.script(calls(("session_status", {}), ("no_such_tool", {})), http_error(503), text("All is well."))
     async with open_server(store_url, gateways_to(gateway)) as server:
         await server.ask("how are you?")
-        entries = await server.read(lambda tx: entries_since(tx, server.access, 0, limit=100))
+        # On PostgreSQL the newest may be read a moment later, once every transaction that began before has ended.
+        entries = await until_found(
+            lambda: server.read(lambda tx: entries_since(tx, server.access, 0, limit=100)),
+            lambda found: found[-1].role == "assistant",
+        )
         events = await server.read(lambda tx: events_after(tx, server.access, 0, limit=1000))
     assert [entry.role for entry in entries] == ["user", *["toolCall"] * 2, *["toolResult"] * 2, "assistant"]
     assert (entries[0].content, entries[-1].content) == ("how are you?", "All is well.")
