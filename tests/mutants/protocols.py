@@ -55,8 +55,8 @@ PROTOCOLS = (
     Mutant(
         "a late post to a webhook of 0.3 shows the newest state",
         "surfaces/a2a/push.py",
-        'return write_task(task | {"status": status})',
-        "return write_task(task)",
+        'write_task(task | {"status": status})',
+        "write_task(task)",
         "tests/surfaces/a2a/test_push.py",
     ),
     Mutant(

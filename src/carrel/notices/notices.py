@@ -54,14 +54,14 @@ def _notify_person(tx: Tx, access: Access, new: NewNotice, to: Recipient) -> Not
     if not notifies(tx, access, kind):
         return None
     title = clip(one_line(new.task_title), NOTIFICATION_SUBJECT_CHARS_MAX)
-    new = NewNotification(
+    line = NewNotification(
         type=kind,
         title=_TITLES[to.type].format(name=new.author_name, title=title),
         body=new.text,
         task_id=new.task_id,
         entry_id=None if new.entry is None else new.entry.id,
     )
-    notify(tx, access, [to.id], new)
+    notify(tx, access, [to.id], line)
     return Notified(kind="user", id=to.id, type=to.type)
 
 

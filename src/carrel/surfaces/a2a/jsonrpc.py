@@ -19,7 +19,6 @@ from carrel.surfaces.a2a.caller import (
 )
 from carrel.surfaces.a2a.errors import INVALID_REQUEST, METHOD_NOT_FOUND, A2aError
 from carrel.surfaces.a2a.http_binding import Binding, read_json, respond
-from carrel.surfaces.a2a.operations import Operation
 from carrel.surfaces.a2a.opt.methods import METHODS, perform
 from carrel.surfaces.a2a.protobuf_json import Json
 from carrel.surfaces.a2a.requests import parse_params, read_scope
@@ -53,16 +52,17 @@ class JsonRpc(Binding):
         if method in METHODS and caller.uses_opt:
             require_extensions(caller, self._services)
             return _response(call_id, {"result": await perform(self._services, caller, method, params)}, caller.headers)
-        operation, is_legacy = self._find(method, version)
+        name, is_legacy = self._find(method, version)
+        operation = self._operations[name]
         require_extensions(caller, self._services)
         is_read = operation.request in (GetTaskRequest, ListTasksRequest)
         # The types of these requests have no metadata, so it is read from the raw params.
         scope = read_scope(params.get("metadata")) if is_read and isinstance(params, dict) else "task"
         caller = structs.replace(caller, version="0.3" if is_legacy else "1.0", scope=scope)
-        read = legacy.conversions().RPC_READERS[method] if is_legacy else partial(parse_params, operation.request)
+        read = legacy.conversions().RPC_READERS[name] if is_legacy else partial(parse_params, operation.request)
 
         def write(result: Json) -> object:
-            shown = legacy.conversions().RPC_WRITERS[legacy.METHODS[method]](result) if is_legacy else result
+            shown = legacy.conversions().RPC_WRITERS[name](result) if is_legacy else result
             return {"jsonrpc": "2.0", "id": call_id, "result": shown}
 
         def to_response(result: object) -> Response:
@@ -70,16 +70,16 @@ class JsonRpc(Binding):
 
         return await self.perform(request, caller, operation, read(params), write, to_response)
 
-    def _find(self, method: str, version: str | None) -> tuple[Operation, bool]:
-        """Return the operation that a method names, and whether the method is one of 0.3."""
+    def _find(self, method: str, version: str | None) -> tuple[str, bool]:
+        """Return the name of the operation that a method calls, and whether the method is one of 0.3."""
         is_legacy = method in legacy.METHODS
-        operation = self._operations.get(legacy.METHODS.get(method, method))
-        if operation is None:
+        name = legacy.METHODS.get(method, method)
+        if name not in self._operations:
             raise A2aError(METHOD_NOT_FOUND, f"There is no method {method[:80]}.")
         belongs_to = "0.3" if is_legacy else "1.0"
         if version not in (None, belongs_to):
             raise unsupported_version(f"{method} is a method of A2A {belongs_to}, but the request names {version}")
-        return operation, is_legacy
+        return name, is_legacy
 
 
 def _id_of(body: object) -> Any:

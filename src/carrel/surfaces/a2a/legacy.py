@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-CONFIGS = "tasks/pushNotificationConfig"
+_CONFIGS = "tasks/pushNotificationConfig"
 # The operation of each JSON-RPC method.
 METHODS = {
     "message/send": "SendMessage",
@@ -11,10 +11,10 @@ METHODS = {
     "tasks/list": "ListTasks",
     "tasks/cancel": "CancelTask",
     "tasks/resubscribe": "SubscribeToTask",
-    f"{CONFIGS}/set": "CreateTaskPushNotificationConfig",
-    f"{CONFIGS}/get": "GetTaskPushNotificationConfig",
-    f"{CONFIGS}/list": "ListTaskPushNotificationConfigs",
-    f"{CONFIGS}/delete": "DeleteTaskPushNotificationConfig",
+    f"{_CONFIGS}/set": "CreateTaskPushNotificationConfig",
+    f"{_CONFIGS}/get": "GetTaskPushNotificationConfig",
+    f"{_CONFIGS}/list": "ListTaskPushNotificationConfigs",
+    f"{_CONFIGS}/delete": "DeleteTaskPushNotificationConfig",
     "agent/getAuthenticatedExtendedCard": "GetExtendedAgentCard",
 }
 # Paths of 1.0 that have another name.

@@ -16,7 +16,6 @@ from google.protobuf.json_format import ParseDict
 from pydantic import BaseModel, ValidationError
 
 from carrel.surfaces.a2a.errors import invalid_params
-from carrel.surfaces.a2a.legacy import CONFIGS
 from carrel.surfaces.a2a.protobuf_json import Json, check_base64, check_json_limits, to_json, with_integers
 from carrel.surfaces.a2a.requests import check_request, parse_params
 from carrel.surfaces.a2a.task_json import SETTLED
@@ -93,25 +92,25 @@ def _read_push_config(params: object) -> Any:
 
 _send = _reader(old.SendMessageRequest, convert.to_core_send_message_request)
 
-# How JSON-RPC reads the params of each method.
+# How JSON-RPC reads the params of each operation.
 RPC_READERS: dict[str, Callable[[object], Any]] = {
-    "message/send": _send,
-    "message/stream": _send,
-    "tasks/get": _reader(old.GetTaskRequest, convert.to_core_get_task_request),
-    "tasks/list": _read_list,
-    "tasks/cancel": _reader(old.CancelTaskRequest, convert.to_core_cancel_task_request),
-    "tasks/resubscribe": _reader(old.TaskResubscriptionRequest, convert.to_core_subscribe_to_task_request),
-    f"{CONFIGS}/set": _reader(
+    "SendMessage": _send,
+    "SendStreamingMessage": _send,
+    "GetTask": _reader(old.GetTaskRequest, convert.to_core_get_task_request),
+    "ListTasks": _read_list,
+    "CancelTask": _reader(old.CancelTaskRequest, convert.to_core_cancel_task_request),
+    "SubscribeToTask": _reader(old.TaskResubscriptionRequest, convert.to_core_subscribe_to_task_request),
+    "CreateTaskPushNotificationConfig": _reader(
         old.SetTaskPushNotificationConfigRequest, convert.to_core_create_task_push_notification_config_request
     ),
-    f"{CONFIGS}/get": _read_push_config,
-    f"{CONFIGS}/list": _reader(
+    "GetTaskPushNotificationConfig": _read_push_config,
+    "ListTaskPushNotificationConfigs": _reader(
         old.ListTaskPushNotificationConfigRequest, convert.to_core_list_task_push_notification_config_request
     ),
-    f"{CONFIGS}/delete": _reader(
+    "DeleteTaskPushNotificationConfig": _reader(
         old.DeleteTaskPushNotificationConfigRequest, convert.to_core_delete_task_push_notification_config_request
     ),
-    "agent/getAuthenticatedExtendedCard": lambda _params: wire.GetExtendedAgentCardRequest(),
+    "GetExtendedAgentCard": lambda _params: wire.GetExtendedAgentCardRequest(),
 }
 
 
