@@ -439,7 +439,7 @@ EDGE = (
     ),
     Mutant(
         "an option may be abbreviated to another",
-        "main/cli/parsing.py",
+        "main/cli/arguments.py",
         "allow_abbrev=False",
         "allow_abbrev=True",
         "tests/main/cli/test_program.py -k nearest",

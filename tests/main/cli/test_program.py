@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from carrel.main.cli.arguments import normalized
 from carrel.main.cli.discovery import connect
-from carrel.main.cli.parsing import normalized
 from carrel.main.cli.program import COMMANDS, LISTS, VERBS, examples_of, parser
 from tests.bridge.tiny_server import TinyServer
 from tests.main.cli.conftest import Carrel, run_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from carrel.main.cli.parsing import normalized
+from carrel.main.cli.arguments import normalized
 from carrel.main.cli.program import LISTS, VERBS
 from tests.main.cli.conftest import Carrel
 

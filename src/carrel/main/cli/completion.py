@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from carrel.bridge import Client
+from carrel.main.cli.arguments import joined
 from carrel.main.cli.command import Command, Exit, command, option
 from carrel.main.cli.discovery import connect
 from carrel.main.cli.output import Screen
-from carrel.main.cli.parsing import joined
 from carrel.main.cli.resource import Resource
 
 # A person waits for this at the prompt.

@@ -34,11 +34,11 @@ from carrel.main.cli import (
     sessions,
     tasks,
 )  # fmt: skip
+from carrel.main.cli.arguments import HelpText, Parser, normalized
 from carrel.main.cli.command import Command, Exit, Failure
 from carrel.main.cli.discovery import complete_session, uses_owner_token
 from carrel.main.cli.humanize import label_of
 from carrel.main.cli.output import Screen, json_text
-from carrel.main.cli.parsing import HelpText, Parser, normalized
 from carrel.main.login_page import RENEW
 
 # In the order of the help.
